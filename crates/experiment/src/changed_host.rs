@@ -1,13 +1,13 @@
-//! Hosts of tests, changed in one respect.
+//! Hosts for tests, changed in one respect.
 
 use hugewise_base::host::{Host, User};
 use hugewise_base::missing::Missing;
 
 /// A host, changed in one respect.
 pub trait Changed: Sized {
-    /// The same where a program can be traced.
+    /// The same on a machine that allows tracing of programs.
     fn traceable(self) -> Self;
-    /// The same where programs can preload a library.
+    /// The same on a machine with a preloadable library.
     fn preloading(self) -> Self;
     /// The same after `change`.
     fn with(self, change: impl FnOnce(&mut Self)) -> Self;

@@ -1,12 +1,11 @@
 //! An experiment: from the policies to the answer.
 //!
-//! Nothing here reads a file, a clock or the environment: what is needed from the machine
-//! is an argument.
+//! This crate reads no file, clock or environment: all input from the machine is an argument.
 
 /// The spine: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
 pub mod run;
 
-/// What load generators and benchmarks print of their requests, parsed.
+/// Parsers for the request statistics printed by load generators and benchmarks.
 pub mod loadgen;
 
 #[cfg(test)]

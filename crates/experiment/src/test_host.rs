@@ -1,4 +1,4 @@
-//! Hosts for tests, built from the settings that decide.
+//! Hosts for tests, built from the relevant settings.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ fn thp_settings(enabled: &str) -> ThpSettings {
     }
 }
 
-/// Returns a pool of huge pages, all of them free.
+/// Returns a pool of free huge pages.
 pub fn pool(free: u64, overcommit: u64) -> HugetlbPool {
     HugetlbPool {
         total: free,

@@ -1,4 +1,4 @@
-//! Numbers that no honest measurement has: every statistic ends soon, and none panics.
+//! Numbers that no valid measurement contains: every statistic ends soon, and none panics.
 
 use crate::numbers::{P50, ends, number, numbers};
 use hugewise_base::histogram::distribution::{Distribution, Grain};

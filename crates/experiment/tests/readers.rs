@@ -1,4 +1,4 @@
-//! The guide of servers names an output for each reader, and the reader reads it.
+//! The guide of servers lists an output for each reader, and the reader accepts it.
 
 use std::collections::BTreeSet;
 use std::path::Path;

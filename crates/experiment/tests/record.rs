@@ -1,4 +1,4 @@
-//! The record: what is written comes back, and what is damaged is not believed.
+//! The record: written data is read back, and damaged data is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ fn small_record() -> Record {
     record
 }
 
-/// All that is measured stays, and what tells whose machine it was goes.
+/// All measurements stay, and everything that identifies the machine is removed.
 #[test]
 fn a_redacted_record_is_the_same_record() {
     let mut private = small_record();
@@ -214,7 +214,7 @@ fn a_reading_that_is_no_number_is_written_as_unreadable() {
     }
 }
 
-/// As records began before their first key was the format.
+/// The start of records before their first key was the format.
 #[test]
 fn an_old_header_is_read() {
     let record = small_record();

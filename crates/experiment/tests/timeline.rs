@@ -43,7 +43,7 @@ fn second(trial: &Trial, number: u32) -> Second {
         huge_bytes: (number != 2).then_some(if always { 900 << 20 } else { 0 }),
         stalls: BTreeMap::from([
             ("direct_compaction_seconds".to_owned(), compacted),
-            // All of it is in faults, which therefore are not added to it.
+            // All of it is in faults, so it is not added to them.
             ("page_fault_seconds".to_owned(), compacted + 0.2),
         ]),
         requests: Some(Requests {
@@ -82,7 +82,7 @@ fn seconds_are_drawn_by_policy() {
         2      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     –        0
         3      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     0        0
         4      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     0        0
-        Slow requests in stalls: cannot tell: the clock was set while the trial ran.
+        Slow requests in stalls: unknown: the clock was set while the trial ran.
 
         thp=always: per second of load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident     huge  stalled

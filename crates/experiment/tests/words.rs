@@ -1,4 +1,4 @@
-//! What a user types: taken, or refused with a sentence.
+//! Words that a user types: accepted, or rejected with a sentence.
 
 use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_experiment::run::gate::Gate;
@@ -7,7 +7,7 @@ use hugewise_experiment::run::plan::service::StopSignal;
 use hugewise_experiment::run::policy::Axis;
 use proptest::prelude::*;
 
-/// What is taken, and what is refused, of each kind of word.
+/// The results for each kind of word: accepted or rejected.
 fn try_each(text: &str) -> [Result<(), String>; 6] {
     [
         parse_size(text).map(drop),
@@ -21,7 +21,7 @@ fn try_each(text: &str) -> [Result<(), String>; 6] {
     ]
 }
 
-/// Letters of the words that are known, so that the beginnings of many are met.
+/// Letters of known words, so that their prefixes occur often.
 fn nearly_words() -> impl Strategy<Value = String> {
     "[a-z0-9=:,;<>%+ .KMGs−-]{0,24}"
 }

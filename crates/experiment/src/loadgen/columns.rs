@@ -1,8 +1,8 @@
-//! The columns and fields that load generators and benchmarks print: the name of each, the figure
-//! that it is, and its unit. Each reader keeps its format and takes these from here.
+//! The columns and fields that load generators and benchmarks print: the name of each, its figure, and its unit. Each
+//! reader handles its format and takes these from here.
 //!
-//! `run::metric::requests` has the better direction of each figure. Sources that print a unit with
-//! each value (wrk, JMH, Google Benchmark) have no row here.
+//! `run::metric::requests` has the better direction of each figure. Sources that print a unit with each value (wrk,
+//! JMH, Google Benchmark) have no row here.
 
 use Figure::{Answered, Failed, Longest, Percentile, Rate, Sent};
 use Format::{FioKind, FioMicros, FioNanos, Locust, Memtier, Oha, RedisSummary, RedisTable, Ycsb};
@@ -25,7 +25,7 @@ pub(super) enum Format {
     Memtier,
     /// `read`, `write` or `trim` of fio.
     FioKind,
-    /// `clat_ns` of fio, from 3.0 on.
+    /// `clat_ns` of fio, since 3.0.
     FioNanos,
     /// `clat` of fio before 3.0.
     FioMicros,
@@ -36,28 +36,28 @@ pub(super) enum Format {
 /// The figure in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// The time that `#` percent of them did not exceed; its name has `#` for the percent.
+    /// The percentile of the time; its name has `#` for the percent.
     Percentile(TimeUnit),
-    /// The time of the longest.
+    /// The longest time.
     Longest(TimeUnit),
-    /// How many there were in a second.
+    /// Number per second.
     Rate,
-    /// How many were answered.
+    /// Number of answered ones.
     Answered,
-    /// How many were sent.
+    /// Number of sent ones.
     Sent,
-    /// How many failed.
+    /// Number of failed ones.
     Failed,
 }
 
-/// If a row without the column is torn, or another table's.
+/// The meaning of a missing column: a torn row, or another table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Must,
     May,
 }
 
-/// A column: its table, its name as it is printed, its figure, and if it must be there.
+/// A column: its table, its printed name, its figure, and whether it is mandatory.
 pub(super) struct Column(
     pub(super) Format,
     pub(super) &'static str,
@@ -107,10 +107,10 @@ pub(super) const COLUMNS: [Column; 35] = [
 
 /// The columns of a source with a row for each request or each run.
 pub(super) struct Each {
-    /// The time that it took.
+    /// The duration.
     pub(super) took: &'static str,
     pub(super) unit: TimeUnit,
-    /// Its status of HTTP.
+    /// The HTTP status.
     pub(super) status: Option<&'static str>,
     /// When it began, in nanoseconds since 1970 or as a date.
     pub(super) began: Option<&'static str>,
@@ -139,7 +139,7 @@ pub(super) const VEGETA_JSON: Each = Each {
     began: Some("timestamp"),
     ..each("latency", Nanos)
 };
-/// Its table has no heading: these are places.
+/// Its table has no heading: these are positions.
 pub(super) const VEGETA_TABLE: Each = Each {
     status: Some("2"),
     began: Some("1"),

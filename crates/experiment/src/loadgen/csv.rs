@@ -40,7 +40,7 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
             };
             all.add(line, cell)
         });
-        // A writer that was killed leaves a torn last row.
+        // A killed writer leaves a torn last row.
         let is_torn = added.is_err() && rows.peek().is_none() && !text.ends_with('\n');
         if !(is_torn && all.has_some()) {
             added?;
@@ -49,12 +49,12 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
     all.report()
 }
 
-/// Returns the place of a column whose name is a number.
+/// Returns the position of a column given as a number.
 fn number(column: &str) -> Option<usize> {
     column.parse::<usize>().ok()?.checked_sub(1)
 }
 
-/// The place of a column in every row.
+/// The position of a column in every row.
 fn place(column: &str, heading: Option<&Row>) -> Result<usize, ReadError> {
     if let Some(place) = number(column) {
         return Ok(place);
@@ -71,8 +71,8 @@ fn place(column: &str, heading: Option<&Row>) -> Result<usize, ReadError> {
     })
 }
 
-/// Returns the separator of cells. With it the heading has the columns, or the first row has a
-/// number in its column.
+/// Returns the separator of cells. It is valid if the heading contains the columns, or the first row has a number in
+/// its column.
 fn separator(text: &str, wanted: &[&str], by_name: bool) -> Result<char, ReadError> {
     let first = |separator| Table::new(text, separator).next()?.ok();
     if by_name {
@@ -129,8 +129,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// The non-empty rows of a table. A quoted cell may hold separators, doubled quotes and
-/// line breaks.
+/// The non-empty rows of a table. A quoted cell may contain separators, doubled quotes and line breaks.
 pub(super) struct Table<'a> {
     rest: &'a str,
     line: usize,
@@ -165,7 +164,7 @@ impl<'a> Table<'a> {
         Ok((cell, ends_row))
     }
 
-    /// The rest of a quoted cell.
+    /// Reads the rest of a quoted cell.
     fn quoted(&mut self, cell: &mut String) -> Result<(), ReadError> {
         let began = self.line;
         loop {

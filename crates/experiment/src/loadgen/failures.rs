@@ -1,24 +1,24 @@
-//! Runs that answered nothing, or hardly anything.
+//! Runs without answers, or with hardly any.
 //!
-//! A broken server answers fast, or not at all: its percentiles are no latencies.
+//! A broken server answers fast, or not at all: its percentiles are not latencies.
 
 use super::{Latency, Load, LoadReport};
 use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
 
-/// The requests of a run that failed: more than half failed, or none was answered.
+/// The requests of a failed run: more than half failed, or none was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// How many failed.
+    /// Number of failed requests.
     pub failed: u64,
-    /// How many were sent; 0 if the source counts neither answers nor failures.
+    /// Number of sent requests; 0 if the source counts neither answers nor failures.
     pub sent: u64,
 }
 
 impl LoadReport {
     /// Returns the failures if they outweigh the answers.
     pub(super) fn failures(&self) -> Option<Failures> {
-        // Locust has a row of all requests beside those of each kind.
+        // Locust has one row for all requests in addition to those for each kind.
         let total = self.loads.iter().filter(|load| load.name.is_none());
         let total: Vec<_> = total.filter_map(Load::failed_of_sent).collect();
         let kinds = self.loads.iter().filter_map(Load::failed_of_sent);
@@ -89,7 +89,7 @@ impl Load {
 }
 
 impl Latency {
-    /// Returns true if every time is 0: nothing takes no time.
+    /// Returns true if every time is 0, which is impossible.
     fn is_zero(&self) -> bool {
         match self {
             Self::Quantiles(all) => !all.is_empty() && all.iter().all(|(_, it)| *it == 0.0),

@@ -8,10 +8,10 @@ use super::{Latency, Load, ReadError, number};
 use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 
-/// The words for a figure that there is none of.
+/// The words for a missing figure.
 const NONE: [&str; 3] = ["", "N/A", "null"];
 
-/// Stands for the percent in the name of a column.
+/// The placeholder for the percent in the name of a column.
 const PERCENT: char = '#';
 
 /// The figures in the columns of one row.
@@ -38,7 +38,7 @@ impl Figures {
         }
     }
 
-    /// Reads one column; a name without a figure is passed over.
+    /// Reads one column; a name without a figure is skipped.
     pub(super) fn add(
         &mut self,
         format: Format,
@@ -63,7 +63,7 @@ impl Figures {
         Ok(())
     }
 
-    /// Reads one column of a source that prints each once.
+    /// Reads one column of a source that prints each one once.
     pub(super) fn add_once(
         &mut self,
         format: Format,
@@ -83,7 +83,7 @@ impl Figures {
         self.add(format, Some(line), name, text)
     }
 
-    /// Returns the first column that must be there and is not.
+    /// Returns the first missing mandatory column.
     fn lacks(&self, format: Format) -> Option<&'static str> {
         let mut columns = COLUMNS.iter().filter(|it| it.0 == format);
         let lacked = columns.find(|it| it.3 == Need::Must && self.get(it.2).is_none());
@@ -101,7 +101,7 @@ impl Figures {
         !self.quantiles.is_empty()
     }
 
-    /// Returns what is known of these requests.
+    /// Returns the known figures of these requests.
     pub(super) fn load(self) -> Load {
         let count = |figure| self.get(figure).map(|it| it as u64);
         let (sent, failed) = (count(Figure::Sent), count(Figure::Failed));
@@ -148,7 +148,7 @@ enum Found {
     Count(Figure),
 }
 
-/// Returns the meaning of a name; nothing for other percentiles than the compared ones.
+/// Returns the meaning of a name; `None` for percentiles that are not compared.
 fn find(format: Format, name: &str) -> Option<Found> {
     let mut rows = COLUMNS.iter().filter(|it| it.0 == format);
     rows.find_map(|Column(_, printed, figure, _)| match figure {

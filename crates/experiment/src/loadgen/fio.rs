@@ -1,8 +1,8 @@
 //! fio `--output-format=json`: reads, writes and trims of each job.
 //!
-//! Source: "JSON output" of fio's manual and `show_thread_status_json` of stat.c: `clat_ns` from
-//! 3.0 on (nanoseconds), `clat` before (microseconds); `percentile` holds steps of a histogram.
-//! The engine and its depth decide if requests wait for each other.
+//! Source: "JSON output" of fio's manual and `show_thread_status_json` of stat.c: `clat_ns` since 3.0 (nanoseconds),
+//! `clat` before (microseconds). `percentile` contains steps of a histogram. The engine and its depth determine if
+//! requests wait for each other.
 
 use serde_json::Value;
 
@@ -51,14 +51,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// Returns true if there was any I/O. fio 2.1 counts the bytes alone.
+/// Returns true if there was any I/O. fio 2.1 counts only bytes.
 fn did_some(part: &Value) -> bool {
     let fields = ["total_ios", "io_bytes"];
     let mut counts = fields.iter().filter_map(|field| number(part, field).ok());
     counts.any(|count| count > 0.0)
 }
 
-/// Returns one kind of requests of a job. fio counts no failures: the first ends the job.
+/// Returns one kind of requests of a job. fio counts no failures: the first one ends the job.
 fn load(part: &Value, failed: bool) -> Result<Load, ReadError> {
     let load = Figures::of(Format::FioKind, None, cells(part))?.load();
     Ok(Load {

@@ -35,12 +35,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// The name of a benchmark and its time in seconds, where a line has both.
+/// The name of a benchmark and its time in seconds, if a line has both.
 fn time<'a>(line: usize, words: &[&'a str]) -> Result<Option<(&'a str, f64)>, ReadError> {
     let [name, iterations, measured @ ..] = words else {
         return Ok(None);
     };
-    // With -v the name stands alone before the line of its result.
+    // With -v the name is on a separate line before its result.
     let Some(name) = name.strip_prefix("Benchmark") else {
         return Ok(None);
     };

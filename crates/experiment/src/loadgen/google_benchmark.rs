@@ -1,5 +1,5 @@
-//! Google Benchmark `--benchmark_format=json`: the time of every repetition. Aggregates are
-//! left out: they are made of the repetitions, and a mean of means says less than they do.
+//! Google Benchmark `--benchmark_format=json`: the time of every repetition. Aggregates are skipped: they are computed
+//! from the repetitions, and a mean of means contains less information.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ fn is_so(run: &Value, field: &str) -> bool {
 }
 
 impl Load {
-    /// Notes a benchmark that skipped itself (from 1.8 on): its time is written as 0.
+    /// Notes a benchmark that skipped itself (since 1.8): its time is written as 0.
     fn note_skipped(&mut self, run: &Value) {
         let why = run.get("skip_message").and_then(Value::as_str);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -68,7 +68,7 @@ impl Load {
     }
 }
 
-/// The name of each run, with its family where another of the same name was registered.
+/// The name of each run, with its family if another one with the same name was registered.
 fn names_of(runs: &[&Value]) -> Result<Vec<String>, ReadError> {
     let named = runs.iter().map(|run| {
         let name = text(run, "run_name").or_else(|_| text(run, "name"))?;
@@ -80,8 +80,8 @@ fn names_of(runs: &[&Value]) -> Result<Vec<String>, ReadError> {
     Ok(told_apart(&named))
 }
 
-/// Returns true for what is made of repetitions. Before 1.5 nothing but the name says so, or
-/// fields of the fit of a complexity.
+/// Returns true for an aggregate of repetitions. Before 1.5, only the name or the fields of a complexity fit identify
+/// it.
 fn is_aggregate(run: &Value, names: &BTreeSet<&str>) -> bool {
     const ENDS: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
     if let Some(kind) = run.get("run_type").and_then(Value::as_str) {

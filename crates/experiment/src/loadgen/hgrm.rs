@@ -1,5 +1,5 @@
-//! The table of percentiles that HdrHistogram prints (`outputPercentileDistribution`), alone or
-//! within the output of wrk2.
+//! The table of percentiles that HdrHistogram prints (`outputPercentileDistribution`), on its own or in the output of
+//! wrk2.
 
 use super::moment::exact_nanos;
 use super::{Latency, Load, LoadReport, ReadError, lines, number};
@@ -7,7 +7,7 @@ use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
-/// Values of a table that are no further apart are as exact as the buckets that they go into.
+/// Table values at most this close are as exact as their buckets.
 const AS_EXACT: u64 = 256;
 
 pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
@@ -39,25 +39,25 @@ fn rows(bytes: &[u8], unit: TimeUnit) -> Result<Vec<Row>, ReadError> {
     Ok(table.rows)
 }
 
-/// The place of a line.
+/// The position of a line.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Before,
     Within,
     Behind,
-    /// Behind a table, where another one follows that has no corrections (wrk2 -U).
+    /// After a table, if another one without corrections follows (wrk2 -U).
     Uncorrected,
 }
 
-/// A table of percentiles, as far as it was read.
+/// A table of percentiles, as far as read.
 #[derive(Default)]
 struct Table {
     rows: Vec<Row>,
     place: Place,
-    /// The largest value in nanoseconds, and how many there are up to it.
+    /// The largest value in nanoseconds, and the count up to it.
     last: (u64, u64),
-    /// True if the last row is that of 100 %.
+    /// True if the last row is the one for 100 %.
     is_whole: bool,
 }
 
@@ -94,7 +94,7 @@ impl Table {
         let fault = |field: &str, text: &str| {
             ReadError::at(line, field, format!("`{text}` does not follow"))
         };
-        // Both have decimals, so a comma in both is that of the locale.
+        // Both have decimals, so a comma in both comes from the locale.
         let [value, percentile] = match percentile.contains(',') {
             true => [value, percentile].map(|text| text.replace(',', ".")),
             false => [value, percentile].map(str::to_owned),
@@ -137,9 +137,9 @@ struct Row {
     count: u64,
 }
 
-/// What the rows say. A table that lists a value just below each of its steps (a thousandth of
-/// its unit, which is its last digit) tells all values exactly; one with steps of some percent
-/// leaves open where between two of its values a request lies.
+/// The distribution in the rows. A table that lists a value just below each of its steps (a thousandth of its unit,
+/// which is its last digit) gives all values exactly. One with steps of some percent does not show the position of a
+/// request between two of its values.
 fn distribution(rows: &[Row], unit: TimeUnit) -> Distribution {
     let digit = exact_nanos("0.001", unit).unwrap_or(1).max(1);
     let is_exact = |row: &Row| {
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(exact.quantile_ns(0.5), Some(100_095));
         assert!(exact.uncertainty(100_000) <= 0.011, "a microsecond of 100");
         assert!(exact.uncertainty(8_000_000) <= 1.0 / 256.0);
-        // The same without what lies below: the second five may be anywhere above 0.1 ms.
+        // The same without the values below: the second five may be anywhere above 0.1 ms.
         let listed = read("0.100 0.5 5\n8.000 1 10\n");
         assert_eq!(listed.count(), 10);
         assert!(listed.uncertainty(8_000_000) > 70.0);

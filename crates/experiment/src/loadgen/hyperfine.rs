@@ -39,7 +39,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// The name of each command, with its parameters where another has the same name (`-n`).
+/// The name of each command, with its parameters if another one has the same name (`-n`).
 fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
     let named = results.iter().map(|result| {
         let parameters = result.get("parameters").and_then(Value::as_object);

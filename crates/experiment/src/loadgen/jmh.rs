@@ -1,8 +1,8 @@
 //! JMH `-rf json`.
 //!
-//! Source: `JSONResultFormat` of JMH: `mode` is `thrpt`, `avgt`, `sample` or `ss`; `rawData` has
-//! a list for each fork with a value for each iteration, and `rawDataHistogram` (mode `sample`)
-//! pairs of value and count in place of each value; `scoreUnit` is `ops/TIME` or `TIME/op`.
+//! Source: `JSONResultFormat` of JMH. `mode` is `thrpt`, `avgt`, `sample` or `ss`. `rawData` has a list for each fork
+//! with a value for each iteration. `rawDataHistogram` (mode `sample`) has pairs of value and count instead of each
+//! value. `scoreUnit` is `ops/TIME` or `TIME/op`.
 
 use serde_json::Value;
 
@@ -33,8 +33,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// The name of each result: class and method, with the parameters; with the package, the mode of
-/// its times and its threads where there is another that differs in it.
+/// The name of each result: class and method, with the parameters. The package, the mode of its times and its threads
+/// are added if another result differs only in them.
 fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
     let plain: Vec<String> = results.iter().map(name).collect::<Result<_, _>>()?;
     let with = |names: &[String], detail: &dyn Fn(&Value) -> String| {
@@ -53,7 +53,7 @@ fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
         threads.map_or_else(String::new, |it| format!("threads={it}"))
     };
     let told = with(&with(&plain, &package), &threads);
-    // Rates stand beside times of the same name, but times of two modes are two things.
+    // Rates can have the same name as times, but times of two modes are different things.
     let timed: Vec<(String, String)> = told
         .iter()
         .zip(results)
@@ -69,7 +69,7 @@ fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
     Ok(told.map(|name| name.trim().to_owned()).collect())
 }
 
-/// Returns true if the result is of times, not of rates.
+/// Returns true if the result consists of times, not of rates.
 fn has_times(result: &Value) -> bool {
     let metric = result.get("primaryMetric");
     let unit = metric

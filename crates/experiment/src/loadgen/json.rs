@@ -1,17 +1,17 @@
-//! Functions that all readers of JSON share.
+//! Functions shared by all readers of JSON.
 
 use serde_json::Value;
 
 use super::{Latency, Load, ReadError};
 
-/// The whole of a document. Numbers that are none, as C prints them (`-nan`, `inf`), are null.
+/// The whole of a document. Non-numbers as printed by C (`-nan`, `inf`) become null.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, ReadError> {
     let read = serde_json::from_slice(bytes);
     let read = read.or_else(|error| serde_json::from_slice(&without_nan(bytes)).map_err(|_| error));
     read.map_err(|error| ReadError::at(error.line(), "JSON", error.to_string()))
 }
 
-/// Writes `null` for words outside of texts that stand for no number.
+/// Replaces words outside of strings that represent no number by `null`.
 fn without_nan(bytes: &[u8]) -> Vec<u8> {
     const WORDS: [&[u8]; 5] = [b"infinity", b"-nan(ind)", b"-nan", b"nan", b"inf"];
     let (mut plain, mut rest, mut within) = (Vec::new(), bytes, false);
@@ -58,7 +58,7 @@ pub(super) fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str, ReadErr
     text.ok_or_else(|| ReadError::of(field, "there is no such text"))
 }
 
-/// A number within an object that is finite and not negative.
+/// A finite, non-negative number within an object.
 pub(super) fn number(value: &Value, field: &str) -> Result<f64, ReadError> {
     value
         .get(field)
@@ -67,7 +67,7 @@ pub(super) fn number(value: &Value, field: &str) -> Result<f64, ReadError> {
         .ok_or_else(|| ReadError::of(field, "there is no such number"))
 }
 
-/// The texts and numbers of an object, as they are written.
+/// The texts and numbers of an object, as written.
 pub(super) fn cells(object: &Value) -> impl Iterator<Item = (&String, String)> {
     let fields = object.as_object().into_iter().flatten();
     fields.filter_map(|(name, value)| match value {
@@ -77,7 +77,7 @@ pub(super) fn cells(object: &Value) -> impl Iterator<Item = (&String, String)> {
     })
 }
 
-/// The load of a name, made where there is none yet.
+/// The load with a name, created if missing.
 pub(super) fn named<'a>(loads: &'a mut Vec<Load>, name: &str) -> &'a mut Load {
     let at = loads
         .iter()

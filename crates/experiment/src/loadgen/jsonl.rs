@@ -12,7 +12,7 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
     let mut all = Collected::new(fields);
     for (line, text) in lines(bytes).filter(|(_, line)| !line.trim().is_empty()) {
         match add(&mut all, line, &text) {
-            // A writer that was killed leaves a torn last line.
+            // A killed writer leaves a torn last line.
             Err(_) if line > whole_lines && all.has_some() => break,
             added => added?,
         }
@@ -26,7 +26,7 @@ fn add(all: &mut Collected<'_>, line: usize, text: &str) -> Result<(), ReadError
     all.add(line, |field| named(&object, line, field))
 }
 
-/// A field, as it is written.
+/// A field, as written.
 fn named<'t>(object: &Value, line: usize, field: &str) -> Result<Cow<'t, str>, ReadError> {
     let found = field
         .split('.')

@@ -1,8 +1,8 @@
 //! locust `--csv PREFIX`: the rows of `PREFIX_stats.csv`, one for each kind of request and one for
 //! all (`Aggregated`).
 //!
-//! Source: `StatsCSV` of locust's stats.py: times in milliseconds, `N/A` where there are none.
-//! Its count of requests includes failed ones.
+//! Source: `StatsCSV` of locust's stats.py: times in milliseconds, `N/A` for missing ones. Its count of requests
+//! includes failed ones.
 
 use super::columns::{Figure, Format};
 use super::csv::Table;
@@ -46,7 +46,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     }
     Ok(LoadReport {
         loads,
-        // A user of locust sends its next request when the last was answered.
+        // A locust user sends its next request after the previous answer.
         pacing: Pacing::Closed,
     })
 }

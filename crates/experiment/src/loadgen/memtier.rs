@@ -1,8 +1,7 @@
 //! memtier_benchmark `--json-out-file`.
 //!
-//! Source: `result_print_to_json` of its run_stats.cpp: latencies in milliseconds, and, from
-//! 1.4 on, the histogram in HdrHistogram's compressed form, in microseconds; `rate_limit` of the
-//! configuration is 0 in a closed loop.
+//! Source: `result_print_to_json` of its run_stats.cpp: latencies in milliseconds, and, since 1.4, the histogram in
+//! HdrHistogram's compressed form, in microseconds. `rate_limit` of the configuration is 0 in a closed loop.
 
 use serde_json::Value;
 
@@ -15,8 +14,7 @@ use crate::run::trial::Pacing;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
-    // With --run-count there are several, and what all runs did is told as an average: only a
-    // single run is a measurement.
+    // With --run-count there are several runs, with only an average over them: only a single run is a measurement.
     let totals = document
         .get("ALL STATS")
         .and_then(|stats| stats.get("Totals"))
@@ -49,7 +47,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// Returns the histogram, where there is one.
+/// Returns the histogram, if there is one.
 fn counted(percentiles: &Value) -> Result<Option<Latency>, ReadError> {
     let compressed = percentiles
         .get("Histogram log format")

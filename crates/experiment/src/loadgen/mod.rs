@@ -1,10 +1,11 @@
-//! What load generators and benchmarks tell of their requests: `--latency READER[@UNIT][:SOURCE]`.
+//! Readers for the request statistics of load generators and benchmarks: `--latency READER[@UNIT][:SOURCE]`.
 //!
-//! Every reader gives what its source really has: a histogram, single values, or no more than
-//! the percentiles that were printed. Percentiles are never made up from other percentiles.
+//! Every reader returns exactly the data in its source: a histogram, single values, or only the printed percentiles.
+//! Percentiles are never computed from other percentiles.
 //!
 //! To add a reader, add a variant of `Reader` in `plan::latency_source`, a total parser in a file here, its line in
-//! `readings.rs`, its columns in `columns.rs`, real output in `fixtures/readers`, and its name to the help of `--latency`. A reader with times of requests fills `Load::timed`.
+//! `readings.rs` and its columns in `columns.rs`. Also add real output in `fixtures/readers`, and its name to the help
+//! of `--latency`. A reader with times of requests fills `Load::timed`.
 
 use std::fmt;
 
@@ -45,54 +46,54 @@ mod ycsb;
 pub use failures::Failures;
 pub use readings::{Reply, read};
 
-/// What one source report.
+/// The report of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadReport {
-    /// One for each kind of request or benchmark; never two of one name.
+    /// One for each kind of request or benchmark; names are unique.
     pub loads: Vec<Load>,
-    /// Whether requests waited for each other.
+    /// Did requests wait for each other?
     pub pacing: Pacing,
 }
 
 /// One kind of request, or one benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Its name, where the source has several.
+    /// Its name, if the source has several.
     pub name: Option<String>,
-    /// How long requests took.
+    /// The durations of requests.
     pub latency: Option<Latency>,
-    /// The percentiles that the source printed as 0, and others as more: its unit is too coarse.
+    /// The percentiles that the source printed as 0 although others are larger: its unit is too coarse.
     pub too_short: Vec<Quantile>,
-    /// Requests per second, of each run that the source tells apart.
+    /// Requests per second, for each run that the source distinguishes.
     pub throughput: Vec<f64>,
-    /// How many requests were answered.
+    /// Number of answered requests.
     pub requests: Option<u64>,
-    /// How many failed.
+    /// Number of failed requests.
     pub errors: Option<u64>,
-    /// How many were sent, where failed ones are told beside those that were answered.
+    /// Number of sent requests, if failed ones are listed in addition to answered ones.
     pub sent: Option<u64>,
-    /// Each request with its time, where the source has one; else nothing.
+    /// Each request with its time, if the source has one; otherwise empty.
     pub timed: Vec<Timed>,
-    /// Why their times could not be read, where the source has some.
+    /// Why their times could not be read, if the source has some.
     pub untimed: Option<String>,
-    /// Requests that were counted together, with their time, where the source has those.
+    /// Aggregated requests with their time, if the source has these.
     pub intervals: Vec<RequestInterval>,
 }
 
-/// How long requests took, as far as the source tells.
+/// The durations of requests, as precise as the source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latency {
     /// Every request, counted.
     Counted(Distribution),
     /// Single values in seconds, in their order.
     Values(Vec<f64>),
-    /// Nothing but these percentiles, in seconds.
+    /// Only these percentiles, in seconds.
     Quantiles(Vec<(Quantile, f64)>),
     /// Nothing.
     Unknown {
         /// Why.
         why: Missing,
-        /// The percentiles that the source has otherwise; none where it has every request.
+        /// The percentiles that the source usually has; empty if it has every request.
         quantiles: Vec<Quantile>,
     },
 }
@@ -100,11 +101,11 @@ pub enum Latency {
 /// Why a source could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ReadError {
-    /// Line from 1, where the source has lines.
+    /// Line from 1, if the source has lines.
     pub line: Option<usize>,
     /// The field or the part of the document.
     pub field: String,
-    /// What is wrong with it.
+    /// The error.
     pub problem: String,
 }
 
@@ -134,8 +135,7 @@ impl ReadError {
     }
 }
 
-/// Lines with their numbers from 1. Progress that was overwritten by carriage returns is lines
-/// of its own.
+/// Lines with their numbers from 1. Progress overwritten by carriage returns counts as separate lines.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, std::borrow::Cow<'_, str>)> {
     bytes
         .split(|&byte| byte == b'\n')
@@ -148,7 +148,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, std::borrow::Cow<'_, str>
         })
 }
 
-/// A number that is finite and not negative.
+/// Parses a finite, non-negative number.
 fn number(text: &str) -> Option<f64> {
     let value: f64 = text.trim().parse().ok()?;
     (value.is_finite() && value >= 0.0).then_some(value)

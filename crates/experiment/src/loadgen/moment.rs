@@ -1,4 +1,4 @@
-//! Times as sources write them.
+//! Times in the formats of sources.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::base::calendar;
 use crate::run::plan::{Edge, Stamp, TimeUnit};
 use crate::run::trial::Timed;
 
-/// The request whose time is written as `text`, and which took `took` nanoseconds.
+/// The request with the time `text` and a duration of `took` nanoseconds.
 pub(super) fn timed(stamp: &Stamp, line: usize, text: &str, took: u64) -> Result<Timed, ReadError> {
     let unit = stamp.unit.or_else(|| TimeUnit::of_name(&stamp.field));
     let unit = unit.unwrap_or(TimeUnit::Nanos);
@@ -26,8 +26,8 @@ pub(super) fn timed(stamp: &Stamp, line: usize, text: &str, took: u64) -> Result
     })
 }
 
-/// Whole nanoseconds of a decimal as it is written, without a detour through binary fractions
-/// where the digits allow it; `None` for what is no number of time.
+/// Whole nanoseconds of a decimal number, without rounding through binary fractions if the digits allow it; `None` for
+/// an invalid time.
 pub(super) fn exact_nanos(text: &str, unit: TimeUnit) -> Option<u64> {
     let text = text.trim();
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -48,7 +48,7 @@ pub(super) fn exact_nanos(text: &str, unit: TimeUnit) -> Option<u64> {
         .checked_add(fraction.checked_mul(scale)?)
 }
 
-/// The units that no field has, but printed times, in seconds.
+/// Units that occur only in printed times, not in fields, in seconds.
 const LONG_UNITS: [(&str, f64); 2] = [("m", 60.0), ("h", 3600.0)];
 
 /// Seconds of a time with its unit: `250.00us`, `5.80ms`, `1.20s`, `1.50m`, `1.00h`.
@@ -62,11 +62,11 @@ pub(super) fn with_unit(text: &str) -> Option<f64> {
     Some(TimeUnit::Nanos.to_seconds(nanos as f64))
 }
 
-/// A number with a decimal point, of one that may have a decimal comma.
+/// A number with a decimal point, from one with a possible decimal comma.
 ///
 /// # Errors
 ///
-/// What to write, where a comma may also be a mark of thousands.
+/// Fails with a hint on what to write if a comma may also be a thousands separator.
 pub(super) fn decimal(text: &str) -> Result<Cow<'_, str>, String> {
     let Some((whole, decimals)) = text.trim().split_once(',') else {
         return Ok(text.into());

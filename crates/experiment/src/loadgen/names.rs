@@ -1,11 +1,11 @@
-//! Names of loads: two benchmarks are never one, and none is lost for the name of another.
+//! Unique names of loads: two benchmarks are never merged, and no name replaces another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Load;
 use crate::base::fnv::fnv1a;
 
-/// Returns names, with a detail behind each name that several details share.
+/// Returns names, with a detail appended to each name that several details share.
 pub(super) fn told_apart(named: &[(String, String)]) -> Vec<String> {
     let mut details: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, detail) in named {
@@ -19,10 +19,10 @@ pub(super) fn told_apart(named: &[(String, String)]) -> Vec<String> {
     told.collect()
 }
 
-/// Returns the beginning of the metrics of each load: `set_` of `SET`.
+/// Returns the prefix of each load's metrics: `set_` for `SET`.
 ///
-/// If names differ in marks only, the marks of all become words. So no name can pass for
-/// another in a trial that lacks the other.
+/// If names differ only in punctuation, all of their marks become words. So no name can be mistaken for another in a
+/// trial that lacks the other.
 ///
 /// # Errors
 ///
@@ -60,14 +60,14 @@ pub(super) fn prefixes(loads: &[Load]) -> Result<Vec<String>, String> {
     }
 }
 
-/// How a name becomes a part of a metric's name.
+/// The conversion of a name to a part of a metric's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
     /// Each mark is `_`.
     Plain,
     /// Each mark is a word.
     Marks,
-    /// The same, with a checksum of the name: upper and lower case differ too.
+    /// The same, with a checksum of the name: upper and lower case also differ.
     Hash,
 }
 

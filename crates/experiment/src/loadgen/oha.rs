@@ -1,7 +1,7 @@
 //! oha `--output-format json` (before 1.5 `-j`).
 //!
-//! Source: `schema.json` of oha. Times are in seconds. `errorDistribution` counts requests
-//! without an answer, and with `-z` those that the end cut off: these are no failures.
+//! Source: `schema.json` of oha. Times are in seconds. `errorDistribution` counts requests without an answer, and with
+//! `-z` those cut off at the end, which are no failures.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::{Load, LoadReport, ReadError};
 use crate::run::plan::FailedBy;
 use crate::run::trial::Pacing;
 
-/// The word of oha for requests that the end of the run cut off.
+/// Oha's word for requests cut off by the end of the run.
 const CUT_OFF: &str = "aborted due to deadline";
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
@@ -45,7 +45,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
             sent: Some(answered.saturating_add(unanswered)),
             ..figures
         }],
-        // With -q it sends at a rate, and its output does not mention that.
+        // With -q it sends at a fixed rate, but its output does not show this.
         pacing: Pacing::Unknown,
     })
 }

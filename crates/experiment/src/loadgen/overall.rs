@@ -1,12 +1,12 @@
-//! One figure for all benchmarks of a source, so that a metric that is known before the first run decides.
+//! One figure for all benchmarks of a source, so that a metric known before the first run decides.
 
 use super::{Latency, Load};
 use crate::base::missing::Missing;
 use crate::run::stats::median;
 use crate::run::trial::Reading;
 
-/// Returns the geometric mean of the times of one operation. Its change is the typical change of a benchmark, and no benchmark
-/// counts more because it takes longer.
+/// Returns the geometric mean of the times of one operation. Its change is the typical change of a benchmark, and a
+/// longer benchmark has no larger weight.
 pub(super) fn of_all(loads: &[Load]) -> Reading {
     let mut logarithms = Vec::new();
     for load in loads {
@@ -20,7 +20,7 @@ pub(super) fn of_all(loads: &[Load]) -> Reading {
     Reading::of((sum / logarithms.len().max(1) as f64).exp())
 }
 
-/// Returns the typical time of one operation, of a rate too.
+/// Returns the typical time of one operation, also for a rate.
 fn seconds(load: &Load) -> Result<f64, Missing> {
     let of_rates = || median(&load.throughput).map(|rate| 1.0 / rate);
     let seconds = match &load.latency {

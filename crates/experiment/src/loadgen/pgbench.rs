@@ -1,8 +1,8 @@
 //! The log of every transaction that `pgbench -l` writes.
 //!
-//! Source: "Per-Transaction Logging" in PostgreSQL's manual and `doLog` of pgbench.c: `client
-//! transaction time script epoch µs [lag] [retries]`; `time` is in microseconds, or `skipped`,
-//! `failed` and their kinds. With `--rate` the time runs from when the transaction was due.
+//! Source: "Per-Transaction Logging" in PostgreSQL's manual and `doLog` of pgbench.c:
+//! `client transaction time script epoch µs [lag] [retries]`; `time` is in microseconds, or `skipped`, `failed` and
+//! their kinds. With `--rate`, the time runs from the scheduled start of the transaction.
 
 use super::{Latency, Load, LoadReport, ReadError, lines};
 use crate::base::histogram::distribution::{Distribution, Grain};
@@ -33,8 +33,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
-/// The least time since 1970 in seconds that a log may have (September 2001), and more than any
-/// client.
+/// The smallest valid time since 1970 of a log, in seconds (September 2001); larger than any client number.
 const EPOCH: u64 = 1_000_000_000;
 
 const NO_SINGLE: &str = "a log with --aggregate-interval holds no single transactions";
@@ -42,7 +41,7 @@ const NO_SINGLE: &str = "a log with --aggregate-interval holds no single transac
 const AGGREGATED: &str = "column 1 is a time since 1970: a log with --aggregate-interval holds no \
      single transactions; leave that out";
 
-/// One line, of as many columns as there can be.
+/// One line, with the largest possible number of columns.
 struct Transaction<'a> {
     line: usize,
     words: Vec<&'a str>,
@@ -68,7 +67,7 @@ impl<'a> Transaction<'a> {
         one.check_time().map(|()| one)
     }
 
-    /// Refuses other tables of as many columns.
+    /// Refuses other tables with as many columns.
     fn check_time(&self) -> Result<(), ReadError> {
         let fault = |field: &str, word: &str, what: &str| {
             let problem = format!("`{word}` is not {what}: this is no line of `pgbench -l`");
@@ -83,13 +82,12 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// How long it took, in microseconds.
+    /// Its duration, in microseconds.
     fn took(&self) -> Result<u64, ReadError> {
         whole(self.line, "time", self.words[2])
     }
 
-    /// The lag behind the rate in microseconds, or how often it was tried again; `-` where it
-    /// was skipped.
+    /// The lag behind the rate in microseconds, or the number of retries; `-` if it was skipped.
     fn seventh(&self) -> Result<Option<u64>, ReadError> {
         match self.words.get(6) {
             None | Some(&"-") => Ok(None),
@@ -98,7 +96,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// What all lines say together.
+/// The summary of all lines.
 struct Log {
     all: Distribution,
     span: Span,
@@ -152,8 +150,8 @@ impl Log {
         Ok(())
     }
 
-    /// One column more is the lag behind the rate, or how often a transaction was tried again;
-    /// nothing is tried again a hundred times.
+    /// An additional column is the lag behind the rate, or the number of retries; a transaction is never retried a
+    /// hundred times.
     fn pacing(&self) -> Pacing {
         match self.fewest_columns {
             6 => Pacing::Closed,

@@ -1,8 +1,8 @@
 //! Load generators that write a row for each request: k6, vegeta and hey.
 //!
-//! k6 writes `http_req_duration` in milliseconds ("Results output" of its manual). Its JSON has
-//! lines of type `Point` and `Metric`. `vegeta encode` writes nanoseconds, and CSV without a
-//! heading. `hey -o csv` writes seconds, and leaves out requests without an answer.
+//! k6 writes `http_req_duration` in milliseconds ("Results output" of its manual). Its JSON has lines of type `Point`
+//! and `Metric`. `vegeta encode` writes nanoseconds, and CSV without a heading. `hey -o csv` writes seconds, and omits
+//! requests without an answer.
 
 use super::columns::{Each, HEY, K6_JSON, K6_TABLE, VEGETA_JSON, VEGETA_TABLE};
 use super::requests::Fields;
@@ -43,7 +43,7 @@ pub(super) fn hey(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     csv::parse(bytes, fields(&HEY, &rows(&HEY)))
 }
 
-/// The rows of a source that has a status, or a time, of each request.
+/// The rows of a source with a status or a time for each request.
 fn rows(each: &Each) -> Rows {
     Rows {
         stamp: each.began.map(|field| Stamp {

@@ -14,21 +14,21 @@ use crate::run::plan::{LatencySource, Reader};
 use crate::run::trial::timeline::Unrelated;
 use crate::run::trial::{Pacing, Reading, Times};
 
-/// What a source says of one trial.
+/// The readings of one trial from a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// By metric.
     pub readings: BTreeMap<String, Reading>,
-    /// Whether requests waited for each other; `None` where nothing could be read.
+    /// Did requests wait for each other? `None` if nothing could be read.
     pub pacing: Option<Pacing>,
-    /// When the requests were, or why that is not known.
+    /// The times of the requests, or why they are unknown.
     pub times: Result<Times, Unrelated>,
-    /// The failures, where more requests failed than were answered.
+    /// The failures, if more requests failed than were answered.
     pub failures: Option<Failures>,
 }
 
-/// The reply of one trial from what it wrote, each document with its name for errors; or
-/// from the reason why there is nothing, which is then that of every metric of the reader.
+/// The reply for one trial, parsed from its output. Each document has a name for errors. If there is no output, the
+/// reason becomes that of every metric of the reader.
 #[must_use]
 pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
@@ -72,8 +72,7 @@ fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrel
     Err(Unrelated::NoTimes { source })
 }
 
-/// The metrics that a reader gives where all is well; the one of all readers where their names
-/// come from the source.
+/// The metrics of a reader without errors; the common metric of all readers if the names come from the source.
 fn expected(reader: &Reader) -> Vec<String> {
     let of_wrk = |pacing| {
         let quantiles = wrk::quantiles(pacing).into_iter().map(quantile_end);
@@ -92,7 +91,7 @@ fn expected(reader: &Reader) -> Vec<String> {
     }
 }
 
-/// All documents together, and the beginning of the metrics of each load.
+/// All documents together, and the prefix of each load's metrics.
 fn all(
     source: &LatencySource,
     documents: &[(String, Vec<u8>)],
@@ -157,7 +156,7 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, 
     }
 }
 
-/// The text behind the mark of its bytes' order, which programs of Windows write.
+/// The text after the byte-order mark that Windows programs write.
 fn without_mark(bytes: &[u8]) -> Result<&[u8], ReadError> {
     match bytes {
         [0xef, 0xbb, 0xbf, text @ ..] => Ok(text),
@@ -169,8 +168,8 @@ fn without_mark(bytes: &[u8]) -> Result<&[u8], ReadError> {
     }
 }
 
-/// Both together, where both counted their requests: nothing else can be merged. Their rates
-/// add up only where they ran at the same time, as the threads of one generator do.
+/// Merges both, if both counted their requests: nothing else can be merged. Their rates add up only if they ran at the
+/// same time, as the threads of one generator do.
 fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     let ([a], [b]) = (one.loads.as_mut_slice(), two.loads.as_slice()) else {
         return None;

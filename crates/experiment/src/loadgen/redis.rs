@@ -1,10 +1,9 @@
 //! redis-benchmark 6.2 and later: the summary of each test, as text or as `--csv`.
 //!
-//! Source: `showLatencyReport` of redis-benchmark.c. Its two tables of the distribution are
-//! coarse (powers of two of the rest, and steps of 0.1 ms), so the percentiles of the summary
-//! are taken, which have three digits of HdrHistogram. The summary has none beyond p99: for
-//! p99.9 the step of the first table at 99.902 % (1 - 2⁻¹⁰) is taken, which differs by 23
-//! requests in a million, and is never the smaller one.
+//! Source: `showLatencyReport` of redis-benchmark.c. Its two tables of the distribution are coarse (powers of two of
+//! the rest, and steps of 0.1 ms). So the percentiles of the summary are used, which have three digits of HdrHistogram.
+//! The summary has none beyond p99. For p99.9 the step of the first table at 99.902 % (1 - 2⁻¹⁰) is used, which differs
+//! by 23 requests in a million, and is never the smaller one.
 
 use super::columns::Format;
 use super::figures::Figures;
@@ -64,7 +63,7 @@ fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     Ok(loads)
 }
 
-/// One for each test, with what its summary says.
+/// One for each test, from its summary.
 fn summaries(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     let mut loads: Vec<Load> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -121,7 +120,7 @@ fn tails(bytes: &[u8]) -> Vec<Option<f64>> {
                     *tail = Some(TimeUnit::Nanos.to_seconds(ns as f64));
                 }
             }
-            // The second table counts up to round times, at which steps are other percentiles.
+            // The second table counts up to round times, with other percentiles as steps.
             [] | ["Cumulative", ..] => within = false,
             _ => {}
         }

@@ -8,7 +8,7 @@ use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::{Rows, TimeUnit};
 use crate::run::trial::{Pacing, Timed};
 
-/// The most values that an error names.
+/// The most values listed in an error.
 const NAMED: usize = 5;
 
 /// The fields of each request.
@@ -38,12 +38,12 @@ impl Fields<'_> {
 pub(super) struct Collected<'a> {
     fields: Fields<'a>,
     all: Distribution,
-    /// The most decimals of a time: the resolution of the source's clock.
+    /// The most decimals in a time: the resolution of the source's clock.
     decimals: usize,
     failed: u64,
-    /// The requests with their times, or the reason why there are none.
+    /// The requests with their times, or the reason for missing times.
     timed: Result<Vec<Timed>, String>,
-    /// Values of rows that do not count.
+    /// Values in rows that do not count.
     others: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Collected<'a> {
         self.all.count() > 0 || self.failed > 0
     }
 
-    /// Adds a row whose fields `of` reads.
+    /// Adds a row, whose fields are read by `of`.
     pub(super) fn add<'t>(
         &mut self,
         line: usize,
@@ -87,7 +87,7 @@ impl<'a> Collected<'a> {
         let took = self.took(line, &of(self.fields.latency)?)?;
         if let Some(stamp) = &rows.stamp {
             let one = timed(stamp, line, &of(&stamp.field)?, took);
-            // Latencies are known where their times are not.
+            // Latencies are known even if the times are not.
             match (one, &mut self.timed) {
                 (Ok(one), Ok(all)) => all.push(one),
                 (Err(error), Ok(_)) => self.timed = Err(error.to_string()),

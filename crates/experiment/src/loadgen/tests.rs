@@ -20,8 +20,7 @@ macro_rules! fixture {
     };
 }
 
-/// Outputs that were posted, or are of the form that a tool documents, cut to the part that was
-/// read wrongly.
+/// Outputs from public posts or from a tool's documentation, cut to the part that was misread.
 macro_rules! posted {
     ($name:literal) => {
         include_bytes!(concat!(
@@ -158,7 +157,7 @@ fn pgbench_counts_every_transaction() {
     assert_eq!(counted(&closed.loads[0]).count(), 200);
     let open = report("pgbench-log", fixture!("pgbench-rate.log"));
     assert_eq!(open.pacing, Pacing::Open);
-    // pgbench said: 97 processed, 2 skipped, tps = 48.7.
+    // pgbench reported: 97 processed, 2 skipped, tps = 48.7.
     let load = &open.loads[0];
     assert_eq!((load.requests, load.errors), (Some(97), Some(2)));
     assert!(
@@ -191,7 +190,7 @@ fn a_table_of_percentiles_is_a_histogram_of_its_steps() {
     assert_eq!((table.count(), table.max_ns()), (6000, 655_000));
     let p90 = table.quantile_ns(0.9).expect("not empty");
     assert!((151_000..=151_600).contains(&p90), "{p90}");
-    // The step before 0.151 is 0.143: that much is not known.
+    // The step before 0.151 is 0.143: this is the uncertainty.
     assert!(
         (0.05..0.07).contains(&table.uncertainty(p90)),
         "{}",
@@ -275,7 +274,7 @@ fn memtier_counts_where_it_can() {
     let load = &old.loads[0];
     assert_eq!(quantile(load, Quantile::P999), Some(0.002_1));
     assert_eq!((load.requests, load.throughput[0]), (Some(6000), 1000.5));
-    // The same with a histogram, which then counts: that of the library's own log.
+    // The same with a histogram, which then has priority: the one of the library's own log.
     let log = std::str::from_utf8(fixture!("hdr.hlog")).expect("text");
     let line = log
         .lines()

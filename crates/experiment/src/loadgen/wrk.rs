@@ -1,8 +1,7 @@
 //! wrk and wrk2.
 //!
-//! Source: `print_stats_latency` and `format_metric` (units) of wrk 4.1 and of wrk2. Numbers are
-//! printed with two decimals of their unit, so three digits at the least are known. Where no
-//! request was answered they are `-nan` or 0.
+//! Source: `print_stats_latency` and `format_metric` (units) of wrk 4.1 and of wrk2. Numbers are printed with two
+//! decimals of their unit, so at least three digits are known. If no request was answered, they are `-nan` or 0.
 
 use super::failures::NO_ANSWER;
 use super::moment::with_unit;
@@ -10,7 +9,7 @@ use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
-/// The percentiles that each of them prints.
+/// The percentiles that each program prints.
 pub(super) fn quantiles(pacing: Pacing) -> Vec<Quantile> {
     match pacing {
         Pacing::Open => {
@@ -33,22 +32,22 @@ pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<LoadReport, ReadErro
     })
 }
 
-/// What of its lines was read.
+/// The data read from its lines.
 #[derive(Default)]
 struct Printed {
     rate: Option<f64>,
     requests: Option<u64>,
-    /// Answers that are none: they count as requests too.
+    /// Error responses: they count as requests too.
     refused: u64,
     /// Requests without an answer.
     unanswered: u64,
     quantiles: Vec<(Quantile, f64)>,
     longest: Option<f64>,
-    /// Whether the next lines are those of the latency distribution.
+    /// True if the next lines belong to the latency distribution.
     within: bool,
 }
 
-/// A word that should have been something else; none where the line begins another run.
+/// An unexpected word; empty if the line begins another run.
 struct Unexpected {
     field: &'static str,
     text: Option<String>,
@@ -72,7 +71,7 @@ fn expect<T>(value: Option<T>, field: &'static str, text: &str) -> Result<T, Une
     })
 }
 
-/// Keeps what is printed once in a run.
+/// Stores a value printed once in a run.
 fn keep<T>(slot: &mut Option<T>, value: T, field: &'static str) -> Result<(), Unexpected> {
     match slot.replace(value) {
         None => Ok(()),
@@ -84,7 +83,7 @@ impl Printed {
     fn read(&mut self, line: &str) -> Result<(), Unexpected> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            // wrk2 -U prints a second table, of what was not corrected.
+            // wrk2 -U prints a second table, for uncorrected values.
             ["Latency", "Distribution", ..] => {
                 self.within = self.quantiles.is_empty() || !has_tail(&self.quantiles);
             }
@@ -145,7 +144,7 @@ impl Printed {
             };
             return Ok(load.without_latency(why, wanted));
         }
-        // wrk2 lists the longest as 100 %; the one above it is that of a sample.
+        // wrk2 lists the longest as 100 %; the one above it comes from a sample.
         if !self.quantiles.iter().any(|(q, _)| *q == Quantile::Max) {
             let longest = self.longest.map(|seconds| (Quantile::Max, seconds));
             self.quantiles.extend(longest);
@@ -158,7 +157,7 @@ impl Printed {
     }
 }
 
-/// Returns true for the mean of nothing.
+/// Returns true for the mean of nothing, printed as NaN.
 fn is_nan(text: &str) -> bool {
     text.trim_start_matches('-').starts_with("nan")
 }

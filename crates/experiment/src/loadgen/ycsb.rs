@@ -1,9 +1,9 @@
 //! YCSB: the groups of lines `[READ], NAME, VALUE` that it prints at its end.
 //!
-//! Source: `TextMeasurementsExporter`, `OneMeasurementHdrHistogram` and `DBWrapper` of YCSB.
-//! `Return=CODE` counts the answers of each code. The times of failed operations are another group
-//! (`READ-FAILED`), and before 0.5 part of the first. `Intended-READ` counts from the time
-//! that `-target` planned. `CLEANUP` closes connections and answers nobody.
+//! Source: `TextMeasurementsExporter`, `OneMeasurementHdrHistogram` and `DBWrapper` of YCSB. `Return=CODE` counts the
+//! answers of each code. The times of failed operations are a separate group (`READ-FAILED`), and before 0.5 part of
+//! the first one. `Intended-READ` counts from the time scheduled by `-target`. `CLEANUP` closes connections and answers
+//! no request.
 
 use super::columns::Format;
 use super::figures::Figures;
@@ -37,7 +37,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let requests = groups.into_iter().filter(Group::is_of_requests);
     Ok(LoadReport {
         loads: requests.map(Group::load).collect(),
-        // Without a plan a thread sends its next request when the last was answered.
+        // Without a schedule, a thread sends its next request after the previous answer.
         pacing: match is_open {
             true => Pacing::Open,
             false => Pacing::Closed,
@@ -51,7 +51,7 @@ struct Group {
     figures: Figures,
     succeeded: f64,
     failed: f64,
-    /// True once a line of `Return=` was read.
+    /// True after a line of `Return=`.
     is_counted: bool,
 }
 

@@ -1,6 +1,6 @@
-//! `--fail-if 'METRIC > +2%'`: a condition on which a pipeline stops.
+//! `--fail-if 'METRIC > +2%'`: a condition that fails a pipeline.
 //!
-//! A gate closes only when the interval says so: an effect that might be there is no failure.
+//! A gate fails only if the whole interval supports it: a merely possible effect is no failure.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,33 +12,32 @@ use crate::run::stats::Quantile;
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The metric; of [`GateSubject::Interaction`] the word for it.
+    /// The metric; for [`GateSubject::Interaction`], the word for it.
     pub metric: String,
-    /// What it is about.
+    /// The subject of the condition.
     pub subject: GateSubject,
-    /// Which property of it: its centre, or the percentile that is named behind a dot, as in
-    /// `latency_seconds.p99`.
+    /// The property of the metric: its centre, or the percentile after a dot, as in `latency_seconds.p99`.
     pub statistic: Statistic,
-    /// Whether growth or shrinkage fails.
+    /// The direction that fails: growth or shrinkage.
     pub direction: Direction,
-    /// The change against the baseline that is still allowed, as a share: 0.02 is 2 %.
+    /// The largest allowed change from the baseline, as a share: 0.02 is 2 %.
     pub allowed: f64,
     text: String,
 }
 
-/// What a condition is about.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateSubject {
     /// A metric of each policy against the baseline, or of each program against the first.
     Metric,
-    /// How many points more a program gains from a policy than the first program does.
+    /// The additional gain of a program from a policy over the first program's gain, in points.
     Interaction,
 }
 
 /// The word for [`GateSubject::Interaction`].
 const INTERACTION: &str = "interaction";
 
-/// Which change fails.
+/// The direction that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `>`: more than allowed fails.
@@ -47,14 +46,14 @@ pub enum Direction {
     Below,
 }
 
-/// What a gate says of an answer.
+/// The result of a gate for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// No policy crosses it.
     Open,
-    /// The whole interval of these policies is across.
+    /// The whole interval of these policies is beyond the limit.
     Closed(Vec<String>),
-    /// The intervals of these policies hold the limit within them, or there are none.
+    /// The intervals of these policies contain the limit, or are missing.
     CannotTell(Vec<String>),
 }
 
@@ -80,7 +79,7 @@ impl Gate {
         }
     }
 
-    /// The claims that it is about by name, each with whether it is across.
+    /// The claims in the condition by name, each with whether it is beyond the limit.
     fn verdicts<'a>(
         &'a self,
         answer: &'a Answer,
@@ -112,7 +111,7 @@ impl Gate {
         self.beyond(ends.map(|it| (it.low, it.high)), limit)
     }
 
-    /// Whether the whole interval is across the limit (yes), or none of it is (no).
+    /// Returns true if the whole interval is beyond the limit, false if no part of it is, and `None` otherwise.
     fn beyond(&self, interval: Option<(f64, f64)>, limit: f64) -> Option<bool> {
         let (low, high) = interval?;
         let (certainly, possibly) = match self.direction {
@@ -127,7 +126,7 @@ impl Gate {
     }
 }
 
-/// A metric and the percentile behind its name.
+/// Splits a metric and the percentile after its name.
 fn property(text: &str) -> (&str, Statistic) {
     let quantile = |word: &str| Quantile::ALL.into_iter().find(|it| it.word() == word);
     let found = text

@@ -1,7 +1,7 @@
-//! What can be measured: one table, used by the code, the reports, the JSON and the documents.
+//! The metrics: one table, used by the code, the reports, the JSON and the documents.
 //!
-//! To add a metric, add a row to `metric/table.rs` and its arm to `readings.rs` in `linux::collect`.
-//! Neither compiles without the other. A counter of the kernel is a row of [`crate::base::counter::Counter`] alone.
+//! To add a metric, add a row to `metric/table.rs` and its arm to `readings.rs` in `linux::collect`. Neither compiles
+//! without the other. A kernel counter needs only a row of [`crate::base::counter::Counter`].
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,8 +12,8 @@ pub use crate::base::counter::{Better, Counter, Shown};
 pub use crate::base::units::Unit;
 use requests::suffix_metric;
 
-/// Makes a table of metrics, and an enum with one variant for each of its rows: what has to be done
-/// for every metric is a `match`, which does not compile while one is left out.
+/// Defines a table of metrics, and an enum with one variant for each of its rows. Code for every metric is a `match`,
+/// which does not compile while one is missing.
 #[macro_export]
 macro_rules! metrics {
     (
@@ -30,7 +30,7 @@ macro_rules! metrics {
             $(#[doc = $doc] #[serde(rename = $name)] $variant,)*
         }
 
-        /// The rows of the table, in the order in which reports list them.
+        /// The rows of the table, in the order of reports.
         $visibility static $table: &[$crate::run::metric::Metric] = &[
             $($crate::metrics!(
                 @row $name $label $unit$(($custom))? $better $scope $shown $doc
@@ -38,7 +38,7 @@ macro_rules! metrics {
         ];
 
         impl $id {
-            /// All of them, in the order of the table.
+            /// All variants, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name in records, options and reports.
@@ -88,7 +88,7 @@ macro_rules! metrics {
             $(#[doc = $later_doc] $later,)*
         }
 
-        /// The rows of the table, in the order in which reports list them.
+        /// The rows of the table, in the order of reports.
         $visibility static $table: std::sync::LazyLock<Vec<$crate::run::metric::Metric>> =
             std::sync::LazyLock::new(|| {
                 let mut rows = vec![$($crate::metrics!(
@@ -103,7 +103,7 @@ macro_rules! metrics {
             });
 
         impl $id {
-            /// All of them, in the order of the table.
+            /// All variants, in the order of the table.
             pub fn all() -> impl Iterator<Item = Self> {
                 [$(Self::$variant,)*]
                     .into_iter()
@@ -124,7 +124,7 @@ macro_rules! metrics {
             /// The row of the table.
             ///
             /// # Panics
-            /// The counter is not one of this table.
+            /// Panics if the counter is not one of this table.
             #[must_use]
             pub fn metric(self) -> &'static $crate::run::metric::Metric {
                 let row = $table.iter().find(|row| row.name == self.name());
@@ -193,34 +193,34 @@ mod table;
 
 pub use table::{METRICS, MetricId};
 
-/// One thing that can be measured in a trial.
+/// A quantity measured in a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its one name everywhere; ends in its unit, as OpenMetrics wants it.
+    /// Its one name everywhere; ends in its unit, as OpenMetrics requires.
     pub name: Cow<'static, str>,
-    /// How people call it in a table of 80 columns.
+    /// Its label for users, in a table of 80 columns.
     pub label: Cow<'static, str>,
     /// Its unit.
     pub unit: Unit,
-    /// Which direction is good.
+    /// The good direction.
     pub better: Better,
-    /// Of whom it speaks.
+    /// The processes that it covers.
     pub scope: Scope,
-    /// Where it is shown.
+    /// The place where it is shown.
     pub shown: Shown,
-    /// What it means, and from which file or call it comes.
+    /// Its meaning, and the file or call that it comes from.
     pub doc: Cow<'static, str>,
 }
 
 impl Metric {
-    /// Whether it was measured in a cell of a bench: `bench/CELL/METRIC`.
+    /// Returns true if it was measured in a cell of a bench: `bench/CELL/METRIC`.
     #[must_use]
     pub fn is_of_cell(&self) -> bool {
         cells::split(&self.name).is_some()
     }
 }
 
-/// A counter of the kernel as a metric: its growth.
+/// A kernel counter as a metric: its growth.
 impl From<Counter> for Metric {
     fn from(counter: Counter) -> Self {
         let row = counter.row();
@@ -236,7 +236,7 @@ impl From<Counter> for Metric {
     }
 }
 
-/// Of whom a reading speaks.
+/// The processes that a reading covers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -245,35 +245,35 @@ pub enum Scope {
     Tree,
     /// The largest single process of the tree.
     Process,
-    /// The process that was started, without its children.
+    /// The started process, without its children.
     Main,
     /// The cgroup made for the trial: the tree with its page cache and kernel memory.
     Group,
-    /// The whole machine: other programs are in it.
+    /// The whole machine, including other programs.
     Machine,
-    /// The measuring itself.
+    /// The measurement process.
     Own,
 }
 
 pub use metrics;
 
-/// A name that no row of the table has.
+/// A name that is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no metric has this name")]
 pub struct UnknownMetric;
 
-/// Metrics that are made in one way and named in one way.
+/// Metrics with a common origin and naming scheme.
 #[derive(Debug)]
 pub struct Family {
-    /// How their names are made: `METRIC` stands for the name of a row.
+    /// The naming scheme: `METRIC` is the placeholder for the name of a row.
     pub names: &'static str,
-    /// What has them.
+    /// The things that have them.
     pub doc: &'static str,
-    /// The rows; none where the names come from the machine.
+    /// The rows; empty if the names depend on the machine.
     pub metrics: &'static [Metric],
 }
 
-/// Every metric that the experiments of this program know.
+/// Every metric of this program's experiments.
 pub static FAMILIES: LazyLock<[Family; 6]> = LazyLock::new(|| {
     [
         Family {
@@ -309,15 +309,15 @@ pub static FAMILIES: LazyLock<[Family; 6]> = LazyLock::new(|| {
     ]
 });
 
-/// Finds a metric that is always measured, or one that a reader of `--latency` gives.
+/// Finds a metric that is always measured, or one from a reader of `--latency`.
 #[must_use]
 pub fn find(name: &str) -> Option<Metric> {
     measured(name).or_else(|| suffix_metric(name))
 }
 
-/// Finds a metric of the table, or of the families that depend on the machine's folio sizes:
-/// `mthp_<N>kib_peak_bytes`, `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`; or of
-/// the cells of a bench, `bench/<cell>/<metric>` (see [`crate::run::metric::cells`]).
+/// Finds a metric of the table, or of the families that depend on the machine's folio sizes: `mthp_<N>kib_peak_bytes`,
+/// `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`. Also finds cells of a bench, `bench/<cell>/<metric>`
+/// (see [`crate::run::metric::cells`]).
 #[must_use]
 pub fn measured(name: &str) -> Option<Metric> {
     name.parse::<MetricId>()
@@ -351,7 +351,7 @@ fn mthp_peak(kib: u64) -> Metric {
             format!("{kib} KiB folios, peak"),
             format!(
                 "Largest growth of hugepages-{kib}kB/stats/nr_anon during the trial, times the \
-                 size (Linux 6.12): other programs are in it."
+                 size (Linux 6.12); it includes other programs."
             ),
         )
     }
@@ -382,7 +382,7 @@ fn mthp_counter(kib: u64, counter: &str) -> Metric {
     }
 }
 
-/// What most metrics of folio sizes are; the name is the caller's to give.
+/// The common properties of metrics of folio sizes; the caller sets the name.
 fn mthp(label: String, doc: String) -> Metric {
     Metric {
         name: Cow::Borrowed(""),

@@ -1,6 +1,7 @@
-//! The decision of every record of this repository, in one file: a record a line.
+//! The decision for every record of this repository, in one file: one line per record.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment answer` writes it; read the difference before it is committed.
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment answer` writes it; check the difference before
+//! you commit it.
 
 use expect_test::expect_file;
 use hugewise_experiment::run::answer::{Answer, Claim, Effect};

@@ -19,7 +19,7 @@ use super::samples::{
     arm, cause, circumstances, claim, command, dict, open, programs, silent, with_own_metrics,
 };
 
-/// Returns an answer that has all of it.
+/// Returns an answer that contains everything.
 pub fn everything() -> Answer {
     let base = dict();
     let mut claims = base.claims.clone();
@@ -116,7 +116,7 @@ fn runs() -> Runs {
     }
 }
 
-/// Every kind of call, of opponent and of reason that the other answers do not have.
+/// Every kind of call, of opponent and of reason that the other answers lack.
 fn calls() -> Vec<Claim> {
     let made = |call| Claim {
         p: Some(0.017),

@@ -1,4 +1,4 @@
-//! Every field of an answer is printed in one place, which this table names.
+//! Every field of an answer is printed in one place, listed in this table.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use super::screens::{screen, verbose};
 /// The place of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
-    /// Its value is there as a figure or a text.
+    /// Its value appears there as a figure or a text.
     Value(&'static str),
-    /// It chooses a phrase, a row or a colour there.
+    /// It selects a phrase, a row or a colour there.
     Phrase(&'static str),
     /// It refers to another field.
     Reference,
@@ -230,7 +230,7 @@ const PRINTED: &[(&str, Place)] = &[
     ("metrics.*.unit.other", Figure("claims")),
     ("next[].command.as_root", Phrase("next")),
     ("next[].command.line", Figure("next")),
-    // An experiment puts the machine back, so no text mentions it.
+    // An experiment restores the machine, so no text mentions it.
     ("next[].command.machine_wide", Reference),
     ("next[].minutes", Figure("next")),
     ("next[].step.arm", Figure("next")),
@@ -332,7 +332,7 @@ fn walk(value: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-/// Every leaf of an answer with its path. The parts of an answer about programs are answers.
+/// Every leaf of an answer with its path. The parts of an answer about programs are answers too.
 fn leaves(json: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     walk(json, "", &mut |path, value| {
@@ -342,7 +342,7 @@ fn leaves(json: &Value) -> Vec<(String, Value)> {
     found
 }
 
-/// Returns true when a text has a figure or a text of the answer.
+/// Returns true if a text contains a figure or a text of the answer.
 fn has(text: &str, value: &Value) -> bool {
     match value {
         Value::String(part) => {
@@ -358,7 +358,7 @@ fn has(text: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns the fields whose figures and texts are not in a text, but for the keys that choose its phrases.
+/// Returns the fields whose figures and texts are missing from a text, except for the keys that select its phrases.
 pub fn unprinted(json: &Value, text: &str, phrases: &[&str]) -> Vec<String> {
     let phrase = |path: &str| {
         path.rsplit('.')
@@ -372,7 +372,7 @@ pub fn unprinted(json: &Value, text: &str, phrases: &[&str]) -> Vec<String> {
     missing.map(|(path, _)| path).collect()
 }
 
-/// Returns true for the figures of a cause, which `words/cause.rs` chooses among: its tests are those of causes.
+/// Returns true for the figures of a cause, among which `words/cause.rs` selects: the tests of causes cover them.
 fn is_of_a_cause(path: &str) -> bool {
     let own = ["causes[].arm", "causes[].cause", "causes[].outcome"];
     path.starts_with("causes[].") && !own.contains(&path)
@@ -414,7 +414,7 @@ fn every_figure_is_printed() {
         for (path, value) in leaves(&json) {
             let place = PRINTED.iter().find(|it| it.0 == path).map(|it| it.1);
             if let Some(Figure(place)) = place {
-                // The choice that leaves everything as it is has no rival to be chosen over.
+                // The choice that changes nothing has no rival.
                 let is_kept = path == "choice.arm" && answer.judged.baseline == value;
                 assert!(
                     is_kept || has(&text, &value),

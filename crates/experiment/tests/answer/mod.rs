@@ -1,4 +1,4 @@
-//! The screens of an answer, from answers made by hand.
+//! The screens of an answer, from handmade answers.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,

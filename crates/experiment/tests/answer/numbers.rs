@@ -1,23 +1,23 @@
-//! Finds every number of a screen in the answer that the screen was made from.
+//! Finds every number of a screen in its answer.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// A number as a screen shows it.
+/// A number as displayed on a screen.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// As it is written.
     pub text: String,
     size: f64,
-    /// The worth of its last digit: ends of intervals are rounded outward.
+    /// The value of its last digit: ends of intervals are rounded outward.
     step: f64,
-    /// Between brackets the unit of the number before; the control has none before it.
+    /// Inside brackets, the unit of the preceding number; the control has no preceding number.
     units: Vec<String>,
 }
 
 impl Shown {
-    /// Returns true when a number of the answer is shown so: a ratio as its change in percent, a time, a size
+    /// Returns true if a number of the answer is displayed like this: a ratio as its change in percent; a time, a size
     /// and a count with a prefix.
     pub fn is_given_by(&self, number: f64) -> bool {
         let one_of = |forms: &[f64]| {
@@ -28,7 +28,7 @@ impl Shown {
             "%" => one_of(&[100.0 * (number - 1.0), 100.0 * number, number]),
             "points" => one_of(&[number]),
             "ns" => one_of(&[number * 1e9]),
-            // A metric that a program prints may be in any of these.
+            // A metric printed by a program may be in any of these.
             "µs" => one_of(&[number * 1e6, number * 1e3, number, number / 1e3]),
             "ms" => one_of(&[number * 1e3, number, number / 1e3, number / 1e6]),
             "s" => one_of(&[number, number / 1e3, number / 1e6, number / 1e9]),
@@ -45,9 +45,9 @@ impl Shown {
     }
 }
 
-/// Returns the numbers of a screen that no number and no text of the answer gives.
+/// Returns the numbers of a screen that occur in no number and no text of the answer.
 ///
-/// Counts of things left out, as in `3 more rows`, and the 95 % of an interval are the screen's own.
+/// Counts of omitted items, as in `3 more rows`, and the 95 % of an interval belong to the screen.
 pub fn numbers_are_in_the_answer(screen: &str, json: &Value) -> Vec<String> {
     let (numbers, texts) = leaves(json);
     let words: HashSet<&str> = texts.iter().flat_map(|text| words_of(text)).collect();
@@ -59,7 +59,7 @@ pub fn numbers_are_in_the_answer(screen: &str, json: &Value) -> Vec<String> {
     missing.map(|shown| shown.text).collect()
 }
 
-/// The parts of a text between letters and signs: those that could be read as numbers.
+/// The parts of a text between letters and signs that could be read as numbers.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','))
 }
@@ -113,7 +113,7 @@ pub fn numbers_in(screen: &str) -> Vec<Shown> {
     found
 }
 
-/// Returns true behind a letter: `x86`, `glibc.malloc.hugetlb=1` and `/sys/…/2` are no figures.
+/// Returns true after a letter: `x86`, `glibc.malloc.hugetlb=1` and `/sys/…/2` are no figures.
 fn is_in_a_name(before: &str) -> bool {
     before.contains(|letter: char| letter.is_alphanumeric() || letter == '/')
 }

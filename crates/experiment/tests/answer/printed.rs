@@ -1,7 +1,7 @@
-//! No code outside `run::answer::words` compares or cuts printed text.
+//! Code outside `run::answer::words` never compares or cuts printed text.
 //!
-//! A decision that reads words breaks when the words change. So every call that looks into a text is listed here,
-//! with the reason why that text is a name and no sentence.
+//! A decision based on words breaks when the words change. So every call that searches a text is listed here, with the
+//! reason why that text is a name and not a sentence.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::records::root;
 
 /// The folders that decide and lay out.
 const FOLDERS: [&str; 4] = ["answer", "report", "cause", "compare"];
-/// Words are made there, and may be cut there.
+/// Words are created there, and may be cut there.
 const WORDS: &str = "answer/words";
 
-/// Calls that look for a fixed text in another one.
+/// Calls that search a text for a fixed one.
 const CALLS: [&str; 10] = [
     ".split(\"",
     ".split_once(\"",
@@ -29,7 +29,7 @@ const CALLS: [&str; 10] = [
 const METRIC: &str = "a part of the name of a metric";
 const FLAG: &str = "a flag of a command line";
 
-/// Each file with the call it may make, and the reason: the text is no sentence.
+/// Each file with its permitted call, and the reason why the text is not a sentence.
 const ALLOWED: [(&str, &str, &str); 9] = [
     (
         "answer/build/commands.rs",
@@ -68,7 +68,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns each line that looks into a text, with its file.
+/// Returns each line that searches a text, with its file.
 fn found() -> Vec<(String, String)> {
     let run = root().join("crates/experiment/src/run");
     let files = FOLDERS.iter().flat_map(|folder| sources(&run.join(folder)));

@@ -1,4 +1,4 @@
-//! The answers of the records of this repository, and their screens.
+//! The answers for the records of this repository, and their screens.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ pub struct Kept {
     is_attribution: bool,
 }
 
-/// Every record, in the order of the paths. All tests share them, because comparisons take their time:
-/// a thread of each processor makes some.
+/// Every record, in the order of the paths. All tests share them, because comparisons are slow: one thread per
+/// processor computes some of them.
 pub static RECORDS: LazyLock<Vec<Kept>> = LazyLock::new(|| {
     let root = root();
     let files: Vec<PathBuf> = FOLDERS
@@ -116,7 +116,7 @@ fn the_screen_of_every_record_fits() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the lines of a terminal, and a few more for many policies.
+/// Returns the lines of a terminal, with a few more for many policies.
 fn most_lines(answer: &Answer) -> usize {
     let arms = answer.arms.iter();
     let policies = arms.filter(|arm| arm.role != ArmRole::Baseline).count();
@@ -124,7 +124,7 @@ fn most_lines(answer: &Answer) -> usize {
         true => 24,
         false => 30,
     };
-    // A name that takes half a line wraps rows, and the legend has it in full.
+    // A name half a line long wraps rows, and the legend shows it in full.
     let is_long = answer.arms.iter().any(|arm| arm.name.len() > 40);
     most + 3 * usize::from(is_long)
 }

@@ -1,4 +1,4 @@
-//! Answers made by hand, one for each situation.
+//! Handmade answers, one for each situation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         .into()
 }
 
-/// The same with facts about only those metrics that a claim or a row names.
+/// The same with facts about only the metrics of its claims and rows.
 pub fn with_own_metrics(mut answer: Answer) -> Answer {
     let claims = answer.claims.iter().map(|claim| &claim.contrast.metric);
     let named = claims.chain(answer.rows.iter().map(|row| &row.metric));
@@ -68,7 +68,7 @@ pub fn claim(arm: &str, ratio: f64, ends: [f64; 2], rounds: u32, call: Call) -> 
     }
 }
 
-/// The same about another metric, which no error budget covers.
+/// The same about another metric, without an error budget.
 fn of(metric: &str, from: f64, claim: Claim) -> Claim {
     let to = match claim.effect {
         Some(Effect::Ratio(ratio)) => from * ratio,
@@ -627,7 +627,7 @@ pub fn redis() -> Answer {
     }
 }
 
-/// An allocator that gains, while its huge pages are open.
+/// An allocator that gains, with undecided huge pages.
 pub fn allocators() -> Answer {
     let alone = |arm: &str, other: &str, claim: Claim| {
         let small = Against::SmallPagesSameMalloc(other.to_owned());

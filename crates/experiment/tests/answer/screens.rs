@@ -71,7 +71,7 @@ fn a_screen_is_80_columns_and_24_lines_or_30_for_more_policies() {
             true => 24,
             false => 30,
         };
-        // A machine and a program that both have to be set take lines that nothing can give up.
+        // If both the machine and the program need a setting, their lines are mandatory.
         let least = 3 + answer
             .choice
             .iter()

@@ -1,4 +1,4 @@
-//! The headline of every word, and one line for every doubt and next step.
+//! The headline for every word, and one line for every doubt and next step.
 
 use hugewise_experiment::run::answer::{Answer, Call, ChoiceScope, ClaimId, Doubt, Needs, Word};
 

@@ -1,4 +1,4 @@
-//! Causes of benches, each on a record in which it is planted, and on one in which it is not.
+//! Causes of benches, each on a record with the cause, and on one without it.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::{Cause, CauseId, CauseOutcome, Kind, LargeShare, causes};
@@ -158,7 +158,7 @@ fn rates(second: f64) -> Record {
     for (index, trial) in record.trials.iter_mut().enumerate() {
         for (name, reading) in &mut trial.readings {
             if let (true, Reading::Value { value }) = (name.starts_with("bench/"), reading) {
-                // Up to a thousandth up or down, in an order that has nothing to do with policies.
+                // Up to a thousandth up or down, in an order independent of the policies.
                 *value *= 1.0 + 0.001 * ((index * 7 % 11) as f64 / 5.0 - 1.0);
             }
         }
@@ -178,7 +178,7 @@ fn no_difference_comes_with_its_bound() {
 const WRITTEN: &str = "copy/libc/65536/written/1";
 const UNTOUCHED: &str = "copy/libc/65536/untouched/1";
 
-/// A copy from written memory at 10 GB/s, and one from memory of which so much was the zero page.
+/// A copy from written memory at 10 GB/s, and one from memory with so large a share of the zero page.
 fn copies(zero: f64) -> Record {
     let figures = vec![
         (

@@ -1,4 +1,4 @@
-//! Growth that comes with huge pages, and growth that only comes at the same time.
+//! Growth caused by huge pages, and growth that only happens at the same time.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::policy::Policy;
@@ -9,7 +9,7 @@ use crate::sample::{self, Figures, huge_pages, small_pages, with};
 
 const MIB: f64 = 1_048_576.0;
 
-/// A heap that is touched at the start is larger with and without huge pages.
+/// A heap touched at the start is larger with and without huge pages.
 fn touched(with_pages: f64, without: f64) -> Record {
     let policy = |name: &str, settings: &str| Policy {
         name: name.to_owned(),

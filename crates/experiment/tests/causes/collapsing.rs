@@ -1,4 +1,4 @@
-//! Policies that make memory huge while the program has it in use.
+//! Policies that make memory huge while it is in use by the program.
 
 use hugewise_experiment::run::cause::facts::{NothingMade, collapsed_later, huge_code};
 use hugewise_experiment::run::cause::{CauseId, NothingHuge, causes};

@@ -1,4 +1,4 @@
-//! Fewer faults, zeroing, refusals of huge pages, memory that was only read.
+//! Fewer faults, zeroing, refusals of huge pages, memory that the program only read.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::{CauseId, CauseOutcome, Part, causes};
@@ -9,7 +9,7 @@ use hugewise_experiment::run::record::Record;
 use super::judged::{always, figures, is_silent, judge, near, near_of, unread};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 
-/// The table of a record whose wall time is not decided.
+/// The table of a record with undecided wall time.
 fn undecided(record: &Record) -> Table {
     let mut table = table(record, 0.005);
     for row in table
@@ -142,7 +142,7 @@ fn a_loss_by_making_huge_pages_is_theirs() {
 }
 
 /// `sort -n` of six million lines in a virtual machine, early: the time is open, and the correction for four policies
-/// still holds every other row back.
+/// still keeps every other row undecided.
 #[test]
 fn what_explains_need_not_wait_for_the_verdict() {
     let small = with(
@@ -239,7 +239,7 @@ fn khugepaged_needs_time() {
         NotShown
     );
     near(found.huge_bytes / found.memory_bytes, 0.117, 0.001);
-    // Shared memory is not khugepaged's to take.
+    // khugepaged cannot collapse shared memory.
     let shared = with(&small_pages(), &[("anon_peak_bytes", 3e7)]);
     let found = figures!(judge(&always(shared)), KhugepagedHadNoTime, Shown);
     near(found.needed_seconds, 17.9, 0.05);

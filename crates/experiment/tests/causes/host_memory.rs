@@ -1,5 +1,5 @@
-//! Memory that was cold in the host: kernel time that differs from trial to trial, and the price of a cold start of
-//! warmed trials.
+//! Cold memory in the host: kernel time that differs from trial to trial, and the price of a cold start after warmed
+//! trials.
 
 use hugewise_base::host::Balloon;
 use hugewise_experiment::run::cause::facts::{Rested, rested};
@@ -13,7 +13,7 @@ use crate::sample::{Figures, huge_pages, table, with};
 
 const QUIET: [(&str, f64); 2] = [("compact_stall_total", 0.0), ("allocstall_total", 0.0)];
 
-/// Every third trial under the policy meets memory that the host has not backed.
+/// Every third trial under the policy gets memory that the host has not backed.
 fn with_cold_trials(mut record: Record, slow_seconds: f64) -> Record {
     let trials = record
         .trials
@@ -60,7 +60,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
     assert!(is_silent(&bare_metal, id));
 }
 
-/// A Python dict of an eighth of a second: a sample saw few of its huge pages.
+/// A Python dict of an eighth of a second: a sample caught few of its huge pages.
 #[test]
 fn huge_faults_count_where_samples_missed_huge_pages() {
     let sampled = [
@@ -143,8 +143,8 @@ fn runs_after_idle_are_measured_as_shares_of_the_baseline() {
     assert_eq!(few, Rested::TooFew { runs: 3 });
 }
 
-/// The pages that are touched before a start are those that were freed last, and were warm in every trial of a Python
-/// dict whose runs took twice as long.
+/// The pages touched before a start were the most recently freed. They were warm in every trial of a Python dict whose
+/// runs took twice as long.
 #[test]
 fn runs_after_idle_tell_without_a_price_of_a_touch() {
     let mut record = warmed(DEAR);

@@ -1,4 +1,4 @@
-//! Helpers of every test: records, their causes, and the figures of one cause.
+//! Helpers for all tests: records, their causes, and the figures of one cause.
 
 use hugewise_experiment::run::cause::{self, Cause, CauseId};
 use hugewise_experiment::run::compare::{PolicyAnswer, Table};
@@ -22,7 +22,7 @@ macro_rules! figures {
     }};
 }
 
-/// Returns the reading that the first cause of a kind lacks.
+/// Returns the missing reading of the first cause of a kind.
 macro_rules! unread {
     ($causes:expr, $kind:ident) => {{
         let causes = $causes;
@@ -69,7 +69,7 @@ pub(super) fn no_effect(record: &Record, arm: &str) -> Table {
     table
 }
 
-/// Returns a record with small pages under one policy, huge ones under the other, and these readings besides.
+/// Returns a record with small pages under one policy, huge ones under the other, and these additional readings.
 pub(super) fn two_arms(baseline: &[(&'static str, f64)], policy: &[(&'static str, f64)]) -> Record {
     let arms = [
         (Policy::as_is(), with(&small_pages(), baseline)),

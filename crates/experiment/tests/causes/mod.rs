@@ -1,4 +1,4 @@
-//! Each cause on a record in which it is planted, and on one in which it is not.
+//! Each cause on a record with the cause, and on one without it.
 #![expect(
     clippy::unwrap_used,
     reason = "a test may fail by panicking, in its helpers too"

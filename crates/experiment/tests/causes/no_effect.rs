@@ -23,7 +23,7 @@ fn no_effect_has_a_reason() {
             vec![("thp_fault_fallback_total", 400.0)],
             NothingHuge::FellBack { faults: 400.0 },
         ),
-        // As PostgreSQL, whose buffers are shared.
+        // Like PostgreSQL, whose buffers are shared.
         (
             vec![("anon_peak_bytes", 4.0e7), ("rss_mean_bytes", 7.0e8)],
             NothingHuge::MostlyShared {

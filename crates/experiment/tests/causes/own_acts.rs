@@ -95,7 +95,7 @@ fn advice_against_huge_pages_is_an_act_as_well() {
     assert!(found.earlier_huge_bytes.is_empty() && found.remedy.is_none());
 }
 
-/// The kernel keeps them small: no setting of the program leaves huge pages on.
+/// The kernel keeps them small: no setting of the program enables huge pages.
 #[test]
 fn thread_stacks_are_no_act_of_the_program() {
     let process = Process {

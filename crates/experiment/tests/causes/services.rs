@@ -1,4 +1,4 @@
-//! Causes of services, and causes that only long runs show.
+//! Causes for services, and causes visible only in long runs.
 
 use std::time::Duration;
 

@@ -90,7 +90,7 @@ fn more_than_chance_is_shown_and_chance_is_not() {
 fn one_trial_of_many_steps_is_enough_and_the_policies_share_their_error() {
     let said = |record: &Record| said(record, CauseId::SlowRequestsStalled);
     let outcomes = |record: &Record| said(record).iter().map(|it| it.outcome).collect::<Vec<_>>();
-    // 4 % by itself is no longer below 5 % when two policies are looked at.
+    // A single p-value of 4 % is no longer below 5 % with two policies.
     let mut record = record(|_| Slowest::Held(held(40, &[(0, 997), (40, 3)])));
     assert_eq!(outcomes(&record), [CauseOutcome::Shown; 2]);
     record.trials.truncate(3);

@@ -1,4 +1,4 @@
-//! Pools and memory limits that a policy gives the program, and others that use the processors.
+//! Pools and memory limits that a policy gives the program, and other programs that use the processors.
 
 use hugewise_experiment::run::cause::facts::{Pool, pool};
 use hugewise_experiment::run::cause::{CauseId, Part};
@@ -12,7 +12,7 @@ use crate::sample::{self, huge_pages, small_pages, with};
 
 const MIB: u64 = 1 << 20;
 
-/// As-is against a policy under which some hugetlb memory was seen.
+/// As-is against a policy with some hugetlb memory in its samples.
 fn record(policy: &str, hugetlb: f64) -> Record {
     let settings: Settings = policy.parse().expect("a good policy");
     let arm = Policy {
@@ -37,7 +37,7 @@ fn a_pool_has_its_size_and_its_use() {
     assert_eq!(of("thp=never", 0.0), None);
 }
 
-/// A limit of 512 MiB that was reached so often in the first trials.
+/// A limit of 512 MiB, reached so often in the first trials.
 fn limited(reached: &[u64], killed: u64) -> Record {
     let policy = "memory-max=512M";
     let mut record = record(policy, 0.0);
@@ -82,7 +82,7 @@ fn a_limit_that_was_reached_is_counted() {
     ));
 }
 
-/// Off-CPU time cannot tell sleep from a wait for a processor.
+/// Off-CPU time does not distinguish sleep from a wait for a processor.
 #[test]
 fn processors_that_others_used_are_counted() {
     let stalls = [("direct_reclaim_seconds", 0.0), ("zeroing_seconds", 0.0)];

@@ -1,4 +1,4 @@
-//! Where the time went, and stalls.
+//! The parts of the time, and stalls.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::facts::prices;
@@ -69,7 +69,7 @@ fn what_comes_once_is_told_from_what_lasts() {
     assert_eq!(neither.outcome, CauseOutcome::NotShown);
 }
 
-/// The memory is in after half a second of 4.2 s.
+/// The memory is faulted in after half a second of 4.2 s.
 #[test]
 fn the_time_until_memory_is_in_is_told_from_the_time_after() {
     let arrival = |seconds, system, faults| {
@@ -171,7 +171,7 @@ fn page_faults_are_a_part_of_their_own_if_they_were_timed() {
     near_of(seconds.other_faults, -0.459, 0.001);
     near(seconds.other_kernel, -0.0104, 0.0001);
     assert_eq!(seconds.untimed_causes(), 4);
-    // Cleared for longer than all faults took: not in faults, then, and no such part.
+    // Zeroing took longer than all faults: so it was not in faults, and this part does not exist.
     let elsewhere = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.2)];
     let seconds = whole(&parts(&two_arms(&before, &elsewhere)));
     assert_eq!(seconds.other_faults, None);
@@ -197,7 +197,7 @@ fn what_is_told_beside_the_parts_is_not_added_to_them() {
     near_of(seconds.copy_on_write, -0.190, 0.001);
     near_of(seconds.lock_waits, 0.001, 0.00001);
     near_of(seconds.other_faults, -0.379, 0.001);
-    // Much of the faults may have been waiting, and waiting is not kernel time.
+    // Many of the faults may have been waiting, and waiting is not kernel time.
     let seconds = whole(&parts(&two_arms(
         &timed(0.5, 0.0, 0.0),
         &timed(0.5, 0.0, 0.3),
@@ -261,7 +261,7 @@ fn a_win_that_is_paid_for_with_stalls_says_so() {
     );
 }
 
-/// All parts of one run are parts of one whole, and every change in seconds has the same rounds.
+/// All parts of one run belong to one whole, and every change in seconds has the same rounds.
 #[test]
 fn seconds_have_one_basis() {
     let mut seen = 0;

@@ -1,4 +1,4 @@
-//! Policies that a tracer or a preloaded library puts in force.
+//! Policies applied by a tracer or a preloaded library.
 
 use hugewise_experiment::run::cause::facts::{MechanismCost, MechanismFacts, mechanism};
 use hugewise_experiment::run::policy::realise::TreeTracer;
@@ -9,7 +9,7 @@ use hugewise_experiment::run::trial::Tracing;
 use super::judged::{always, near};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};
 
-/// `thp=always`, and a policy with its mechanism without advice, under which a run takes `slower` times as long.
+/// `thp=always`, and a policy with its mechanism but without advice, under which a run takes `slower` times as long.
 fn with_idle(idle: &str, slower: f64) -> Record {
     let policy = Policy {
         name: idle.to_owned(),

@@ -1,4 +1,4 @@
-//! Facts about whether a run can be believed: its start, what was read back.
+//! Facts about the trustworthiness of a run: its start, and its read-back.
 
 use hugewise_experiment::run::cause::CauseId;
 use hugewise_experiment::run::cause::facts::{InForce, in_force, not_applied};

@@ -1,4 +1,4 @@
-//! Page walks: what cheaper translation can save.
+//! Page walks: the possible savings from cheaper translation.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::{CauseId, CauseOutcome, Part, WalksFell};
@@ -41,7 +41,7 @@ fn the_share_of_walks_bounds_what_translation_can_save() {
     let some = bound(0.11, 0.004);
     near_of(some.at_most, 0.114, 1e-9);
     near(some.threshold, 0.01, 0.0);
-    // A rate of misses that looks bad means nothing if hardly a cycle has a walk.
+    // A high rate of misses is irrelevant if hardly any cycle has a walk.
     let none = bound(0.004, 0.001);
     assert!(
         none.at_most.is_some_and(|it| it < none.threshold),
@@ -73,7 +73,7 @@ fn without_walk_cycles_no_bound_is_claimed() {
         (Some(Missing::NoHardware), None)
     );
     assert_eq!(figures!(causes, Breakdown, Shown).walks, None);
-    // A record from before there were counters says nothing at all.
+    // A record from before counters existed gives no result at all.
     assert!(is_silent(&always(huge_pages()), CauseId::Translation));
 }
 
@@ -88,7 +88,7 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         (CauseOutcome::Shown, WalksFell::Cheaper)
     );
     assert_eq!((found.walks.baseline, found.walks.arm), (9e7, 2e6));
-    // 0.11 of 12e9 less 0.02 of 10e9 are 1.12e9 of the 2e9 cycles gained.
+    // 0.11 of 12e9 minus 0.02 of 10e9 are 1.12e9 of the 2e9 cycles gained.
     near_of(found.part_of_gain_at_most, 0.56, 0.001);
     assert_eq!(
         (parts.dominant, parts.user_time),
@@ -138,7 +138,7 @@ fn user_time_is_the_larger_cause_if_no_counter_tells() {
             .user_time
             .is_none()
     };
-    // Counted walks have a part of their own.
+    // Counted walks are a separate part.
     let counted = |figures: &Figures| walks(figures, 9e7, 12e9, 0.11, 0.004);
     assert!(silent(&two(
         counted(&small_pages()),

@@ -1,14 +1,14 @@
-//! Fields of a document that no page on formats names.
+//! Fields of a document that no page on formats contains.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// The page that is written by hand: it is about all documents.
+/// The handwritten page, which covers all documents.
 const GENERAL: &str = "format.md";
 
-/// Fields whose value is a map from names or sizes to things: their keys are data.
+/// Fields whose value is a map from names or sizes to objects: their keys are data.
 const MAPS: &[&str] = &[
     "allocators",
     "environment",
@@ -32,8 +32,8 @@ const MAPS: &[&str] = &[
 /// Fields whose value is a word for a kind.
 const KINDS: &[&str] = &["line", "why", "hazard", "how", "role", "reason"];
 
-/// Returns the names of fields and kinds of a document that neither `docs/format.md` nor the given pages of
-/// `docs/reference` name. `data` are fields of this document that hold objects with names of their own.
+/// Returns the names of fields and kinds of a document that are missing both in `docs/format.md` and in the given pages
+/// of `docs/reference`. `data` are fields of this document with objects whose keys are names.
 pub fn undocumented(pages: &[&str], data: &[&str], document: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     fields(document, data, &mut names);
@@ -51,15 +51,15 @@ fn text_of(page: &str) -> String {
     std::fs::read_to_string(docs.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
 }
 
-/// Whether a name stands in code, alone or in a piece of JSON.
+/// Returns true if a name occurs in code, on its own or in a piece of JSON.
 fn names_it(text: &str, name: &str) -> bool {
     let code = text.split('`').skip(1).step_by(2);
     code.flat_map(|code| code.split(|c| !is_of_word(c)))
         .any(|word| word == name)
 }
 
-/// Returns true for the name of a field or of a variant on a page of types: the first cell of a row, or the field
-/// that names the variant.
+/// Returns true for the name of a field or of a variant on a page of types: the first cell of a row, or the field that
+/// contains the variant.
 fn is_of_a_type(text: &str, name: &str) -> bool {
     if text.contains(&format!(
         " field {} is the name of the value",

@@ -1,4 +1,4 @@
-//! Numbers that no honest measurement has, and a watch on what is made of them.
+//! Numbers that no valid measurement contains, and a time limit on their processing.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-/// A second is plenty for a release; a debug build on a busy machine gets ten.
+/// A second is plenty for a release build; a debug build on a busy machine gets ten.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Fails where `work` does not end.
+/// Fails if `work` does not end.
 pub fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, done) = channel();
     let worker = thread::spawn(move || {
@@ -25,7 +25,7 @@ pub fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 /// 2^50, beyond which halves are lost.
 pub const P50: f64 = (1_u64 << 50) as f64;
 
-/// Any finite number, the worst ones often.
+/// Any finite number, with a preference for extreme ones.
 pub fn number() -> impl Strategy<Value = f64> {
     let worst = prop::sample::select(vec![
         0.0,
@@ -51,7 +51,7 @@ pub fn number() -> impl Strategy<Value = f64> {
     prop_oneof![4 => worst, 1 => any, 1 => -9.0_f64..9.0]
 }
 
-/// Numbers of a few kinds, or one that comes again and again.
+/// Numbers of a few kinds, or a repeated one.
 pub fn numbers(most: usize) -> impl Strategy<Value = Vec<f64>> {
     let few = prop::collection::vec(number(), 1..=3)
         .prop_flat_map(move |kinds| prop::collection::vec(prop::sample::select(kinds), 0..=most));

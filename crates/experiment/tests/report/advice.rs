@@ -11,8 +11,8 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use super::checked::{answer_of, steps, to_set};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 
-/// Returns the answer about `malloc=thp` under an old glibc, which sets these variables and got no huge page in the
-/// first `without` of twelve rounds.
+/// Returns the answer about `malloc=thp` under an old glibc with these variables, without a huge page in the first
+/// `without` of twelve rounds.
 fn of_old_glibc(variables: &[(&str, &str)], without: u32) -> Answer {
     let policy = || "malloc=thp".parse::<Policy>().unwrap();
     let arms = [(Policy::as_is(), small_pages()), (policy(), huge_pages())];
@@ -148,7 +148,7 @@ fn a_policy_that_was_not_tried_is_a_step_with_its_command() {
     assert_eq!(steps(&answer), [(&step, Some(line))]);
 }
 
-/// No setting makes a page huge in a program that is smaller than one.
+/// No setting makes a page huge in a program smaller than a huge page.
 #[test]
 fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
     let small = || with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]);
@@ -159,7 +159,7 @@ fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
     let record = sample::with_room(with_omission(&arms), 0);
     let answer = without_effect(&record, Some("args=--parallel=2"));
     assert_eq!((answer.word, steps(&answer)), (Word::SamePages, Vec::new()));
-    // A large mapping that is hardly touched has room for many huge pages.
+    // A large, sparsely touched mapping has room for many huge pages.
     let sparse = without_effect(
         &sample::with_room(record, 800 << 20),
         Some("args=--parallel=2"),
@@ -167,7 +167,7 @@ fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
     assert!(!steps(&sparse).is_empty());
 }
 
-/// No page was huge under the mode of the machine, for which khugepaged alone was left.
+/// No page was huge under the mode of the machine, which left only khugepaged.
 fn unreached() -> Record {
     let arms = [
         (Policy::as_is(), small_pages()),
@@ -198,7 +198,7 @@ fn policies_that_may_reach_more_memory_are_steps() {
     assert_eq!(tried(&answer), [collapse, setting]);
     assert_eq!(tried(&without_effect(&record, None)), [collapse]);
 
-    // Arguments that are there are no step.
+    // Existing arguments are no step.
     let mut other = record.clone();
     other.header.plan.shell = true;
     other.header.plan.command = vec!["sort --parallel=2 x".to_owned()];
@@ -209,7 +209,7 @@ fn policies_that_may_reach_more_memory_are_steps() {
             .all(|(_, because, _)| *because == PageReach::Collapse)
     );
 
-    // A policy that was tried in vain is no step again.
+    // A policy already tried without effect is not suggested again.
     let later: Policy = "collapse=every:250ms".parse().expect("a policy");
     record.header.plan.policies[2].settings = later.settings;
     assert_eq!(tried(&without_effect(&record, own)), [setting]);
@@ -218,7 +218,7 @@ fn policies_that_may_reach_more_memory_are_steps() {
     assert_eq!(tried(&without_effect(&record, own)), []);
 }
 
-/// Nobody can tell in which of several commands of a line the arguments belong.
+/// In a line with several commands, the position of the arguments is ambiguous.
 #[test]
 fn a_line_without_a_place_for_arguments_gets_none() {
     let mut record = unreached();
@@ -229,7 +229,7 @@ fn a_line_without_a_place_for_arguments_gets_none() {
     assert_eq!(reaches, [PageReach::Collapse]);
 }
 
-/// A limit and a call of the parent are steps of their own, since no command does them.
+/// A limit and a call of the parent are separate steps, since no command does them.
 #[test]
 fn a_call_that_the_parent_makes_is_a_step() {
     let arms = [

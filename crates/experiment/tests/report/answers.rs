@@ -70,7 +70,7 @@ fn colour_adds_nothing_but_colour() {
     assert_eq!(bare, draw(&report, &Style::default()));
 }
 
-/// An effect is compared with the threshold by its own size, not by the size of its inverse.
+/// An effect is compared with the threshold by its size, not by the size of its inverse.
 #[test]
 fn an_effect_whose_near_end_is_below_the_threshold_may_be_small() {
     let arms = [
@@ -168,7 +168,7 @@ fn nobody_is_sent_to_decide_an_effect_within_the_threshold() {
     assert_eq!(disturbance.trials, 3);
 }
 
-/// The arms, the words and the choice of another baseline are that one's.
+/// The arms, the words and the choice follow the other baseline.
 #[test]
 fn another_baseline_comes_first() {
     let record = sample::clear_win();

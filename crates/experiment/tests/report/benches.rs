@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::checked::{change, draw, headline};
 
-/// Looks at the report of a bench's record.
+/// Calls a function with the report of a bench's record.
 fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T) -> T {
     let record = record::parse(bytes).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
@@ -22,7 +22,7 @@ fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T)
 
 const MEMORY: &[u8] = include_bytes!("../../../../fixtures/benches/memory.jsonl");
 
-/// The record of a real run: its cells are rows and claims, and nothing is chosen by its time as a whole.
+/// The record of a real run: its cells are rows and claims, and nothing is chosen by the total time.
 #[test]
 fn the_cells_of_a_bench_are_its_rows_and_claims() {
     with_report("memory", MEMORY, |report| {
@@ -46,7 +46,7 @@ fn the_cells_of_a_bench_are_its_rows_and_claims() {
         assert_eq!((change(copy), &copy.call), (32.9, &Call::Better));
         let small = of_cell("copy/libc/65536/written/1");
         assert!(!small.call.is_shown(), "{small:?}");
-        // The cells that differ are the headline, the largest difference first.
+        // The differing cells are the headline, the largest difference first.
         let told: Vec<f64> = headline(answer).into_iter().map(change).collect();
         assert_eq!(told, [32.9, 15.6, 8.4, -5.3]);
         let first = answer.rows.iter().filter(|row| row.first_screen);
@@ -78,7 +78,7 @@ fn curves_levels_and_prices_are_found_in_a_record() {
     });
 }
 
-/// A reader of the details learns which cells the usual choice leaves out.
+/// The details list the cells that the default choice leaves out.
 #[test]
 fn cells_that_a_bench_leaves_out_are_named() {
     let text = str::from_utf8(MEMORY).unwrap();
@@ -94,8 +94,7 @@ fn cells_that_a_bench_leaves_out_are_named() {
     });
 }
 
-/// The record of a run that was cut off in its sixth round: one curve has rounds enough for
-/// levels, the other has not.
+/// The record of a run cut off in its sixth round: one curve has enough rounds for levels, the other does not.
 #[test]
 fn a_curve_with_too_few_rounds_has_no_levels() {
     let bytes = include_bytes!("../../../../fixtures/benches/latency-cut-off.jsonl");

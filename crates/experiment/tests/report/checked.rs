@@ -1,4 +1,4 @@
-//! A report by way of its file, the parts of its answer by their names, and what every report must have.
+//! A report read through its file, the parts of its answer by their names, and the common checks of all reports.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn fixture(name: &str) -> PathBuf {
         .collect()
 }
 
-/// Makes the record by way of its file, which other tests read too.
+/// Writes the record to its file, which other tests also read.
 fn by_file(name: &str, record: &Record) -> Record {
     let mut text = record::to_line(&Line::Header(record.header.clone()));
     for trial in &record.trials {
@@ -39,13 +39,13 @@ pub(super) fn draw(report: &Report<'_>, style: &Style) -> String {
     to_text(&report.document(style.width, style.verbose), style)
 }
 
-/// Returns the report of a record as it was planned.
+/// Returns the report of a record as planned.
 pub(super) fn report(record: &Record) -> Report<'_> {
     let table = compare::table(record, &Options::default()).expect("a sound plan");
     Report::new(record, table, None)
 }
 
-/// Returns the answer of a record with a table made by hand.
+/// Returns the answer of a record with a handmade table.
 pub(super) fn answer_of(record: &Record, table: Table) -> Answer {
     Report::new(record, table, None).answer().clone()
 }
@@ -59,7 +59,7 @@ pub(super) fn check(name: &str, record: &Record, table: Table) -> Answer {
     report.answer().clone()
 }
 
-/// Returns the lines that do not fit the width and are no command to be copied.
+/// Returns the lines that exceed the width, except for commands to copy.
 pub(super) fn too_wide(report: &Report<'_>, style: &Style) -> Vec<String> {
     let commands = all_commands(report.answer());
     let text = draw(report, style);
@@ -70,7 +70,7 @@ pub(super) fn too_wide(report: &Report<'_>, style: &Style) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Returns the command lines of an answer, of its programs too.
+/// Returns the command lines of an answer, including those of its programs.
 fn all_commands(answer: &Answer) -> Vec<String> {
     let choice = answer.choice.iter();
     let chosen = choice.flat_map(|it| it.commands.iter().chain(&it.conditions));
@@ -92,7 +92,7 @@ pub(super) fn headline(answer: &Answer) -> Vec<&Claim> {
     claims.map(|id| answer.claim(*id)).collect()
 }
 
-/// Returns the arms of the headline, with what they are compared with.
+/// Returns the arms of the headline, with the other sides of their comparisons.
 pub(super) fn contrasts(answer: &Answer) -> Vec<(&str, &Against)> {
     let claims = headline(answer).into_iter();
     claims
@@ -130,7 +130,7 @@ pub(super) fn to_set(answer: &Answer) -> Vec<&str> {
     commands.map(|command| command.line.as_str()).collect()
 }
 
-/// Returns the next steps except for the report in full, each with its command.
+/// Returns the next steps except for the full report, each with its command.
 pub(super) fn steps(answer: &Answer) -> Vec<(&NextStep, Option<&str>)> {
     let next = answer.next.iter().filter(|it| it.step != NextStep::Verbose);
     next.map(|it| (&it.step, it.command.as_ref().map(|it| it.line.as_str())))
@@ -146,7 +146,7 @@ pub(super) fn kinds(doubts: &[Doubt]) -> Vec<String> {
         .collect()
 }
 
-/// Checks what every JSON report must have, whatever happened.
+/// Checks the parts that every JSON report must have.
 pub(super) fn check_json(report: &Report<'_>) {
     let text = report.json();
     let json: Value = serde_json::from_str(&text).unwrap();

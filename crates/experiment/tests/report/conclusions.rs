@@ -1,4 +1,4 @@
-//! The word of an answer, from which pages the policies got and what their runs show.
+//! The word of an answer, from the pages of the policies and the effects on their runs.
 
 use hugewise_experiment::run::answer::{Answer, Call, Doubt, Word};
 use hugewise_experiment::run::compare::{PolicyAnswer as Judgement, Why};
@@ -106,7 +106,7 @@ fn the_policy_whose_pages_differ_most_decides() {
     assert_eq!(madvise.pages.more_bytes, Some(0.0));
 }
 
-/// It is one more control: a policy that changed no page cannot differ because of huge pages.
+/// It is an additional control: a policy that changed no page cannot differ because of huge pages.
 #[test]
 fn time_that_differs_without_a_changed_page_is_a_doubt() {
     let faster = with(&small_pages(), &[(SECONDS, 3.7)]);
@@ -155,7 +155,7 @@ fn the_control_has_three_outcomes_and_doubts_follow_from_them() {
     assert_eq!(doubts(1.02, 1.1), ["control_failed"]);
 }
 
-/// A strict run does not pass with a control that failed or is wide, and only a failed one is serious.
+/// A strict run fails if a control failed or is too wide, but only a failed one is serious.
 #[test]
 fn doubts_about_the_control_forbid_a_strict_pass() {
     let record = sample::clear_win();

@@ -1,4 +1,4 @@
-//! Every field of a document is on a page on formats.
+//! Every field of a document appears on a page on formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -66,7 +66,7 @@ fn no_field_of_a_record_is_undocumented() {
     assert_eq!(undocumented(RECORD, &[], &lines.into()), BTreeSet::new());
 }
 
-/// Files that are kept: their place, the pages that describe them, and their fields that hold names of their own.
+/// Stored files: their place, the pages that describe them, and their fields with names as keys.
 const KEPT: &[(&str, &[&str], &[&str])] = &[
     ("docs/records", RECORD, &[]),
     ("examples", RECORD, &["runtimes"]),
@@ -105,7 +105,7 @@ fn no_field_of_a_kept_document_is_undocumented() {
     assert_eq!(unknown, BTreeMap::new());
 }
 
-/// Every key of a report as JSON is one of a type on the page that is made from the types, or of the record.
+/// Every key of a JSON report occurs on the page generated from the types, or in the record.
 #[test]
 fn no_field_of_a_report_is_undocumented() {
     let records = ["fixtures/runs", "fixtures/benches"];
@@ -126,7 +126,7 @@ fn no_field_of_a_report_is_undocumented() {
     assert_eq!(unknown, BTreeMap::new());
 }
 
-/// A file and those below a folder that hold JSON.
+/// A file, or all JSON files below a folder.
 pub(super) fn json_files(place: &Path) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(place) else {
         let ends = place.extension().and_then(|it| it.to_str());
@@ -144,7 +144,7 @@ pub(super) fn text_of(file: &Path) -> String {
     String::from_utf8(unpacked(&bytes).unwrap().into_owned()).unwrap()
 }
 
-/// The values of a file: one, or one a line. A last line that was torn is left out.
+/// The values of a file: one, or one per line. A torn last line is left out.
 fn read(file: &Path) -> Value {
     let text = text_of(file);
     let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();

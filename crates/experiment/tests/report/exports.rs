@@ -12,7 +12,7 @@ use hugewise_text::csv;
 use super::checked::golden;
 
 const TWO_POLICIES: &[u8] = include_bytes!("../../../../fixtures/runs/two-policies.jsonl");
-/// A usual record, one with failures, and one of which much could not be read.
+/// A typical record, one with failures, and one with many missing readings.
 const RECORDS: [(&str, &[u8]); 3] = [
     ("two-policies", TWO_POLICIES),
     (
@@ -50,7 +50,7 @@ fn each_format_is_as_its_readers_want_it() {
     }
 }
 
-/// Parquet has what CSV has.
+/// Parquet has the same content as CSV.
 #[test]
 fn parquet_has_the_rows_of_csv() {
     for (name, bytes) in RECORDS {
@@ -75,7 +75,7 @@ fn parquet_has_the_rows_of_csv() {
     }
 }
 
-/// A gate that holds fails its test case, and one that is not decided is skipped.
+/// A gate with a true condition fails its test case, and an undecided one is skipped.
 #[test]
 fn junit_has_a_case_for_each_condition() {
     let record = record::parse(TWO_POLICIES).unwrap();

@@ -1,4 +1,4 @@
-//! The figures of reports: what is drawn, that nothing overlaps, and what stands in their tables.
+//! The figures of reports: their content, their tables, and that nothing overlaps.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -55,7 +55,7 @@ const BENCHES: [&str; 6] = [
     "slab",
 ];
 
-/// Two servers of 20 seconds, whose requests are counted; one stalls twice.
+/// Two servers of 20 seconds, with counted requests; one stalls twice.
 fn service() -> Record {
     let mut record = sample::clear_win();
     for trial in &mut record.trials {
@@ -119,7 +119,7 @@ fn of_two() -> Vec<Figure> {
     Report::between(&before, other, table).figures()
 }
 
-/// By the name of the record; worked out once.
+/// By the name of the record; computed once.
 static ALL: LazyLock<Vec<(String, Vec<Figure>)>> = LazyLock::new(all);
 
 fn all() -> Vec<(String, Vec<Figure>)> {
@@ -134,7 +134,7 @@ fn all() -> Vec<(String, Vec<Figure>)> {
     all
 }
 
-/// The boxes of all texts of a drawing: left, right, top, bottom.
+/// The boxes of all texts in a drawing: left, right, top, bottom.
 fn boxes(svg: &str) -> Vec<(String, [f64; 4])> {
     let text = Regex::new(
         r#"<text x="([^"]+)" y="([^"]+)"(?: text-anchor="(\w+)")?(?: class="[^"]*")?>([^<]*)<"#,
@@ -225,7 +225,7 @@ fn figures_are_drawn_as_they_were() {
     }
 }
 
-/// Names that a user gives are text, whatever they hold.
+/// User-defined names are plain text, whatever they contain.
 #[test]
 fn hostile_names_are_text() {
     let mut record = sample::clear_win();

@@ -1,4 +1,4 @@
-//! Trials that failed, readings that are missing, a policy by itself.
+//! Failed trials, missing readings, a single policy.
 
 use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_base::missing::Missing;
@@ -48,7 +48,7 @@ fn failed_trials_are_counted_and_quoted() {
     assert!(!text.contains('\u{1b}'), "a program commands the terminal");
 }
 
-/// The last round was cut off before its last trial: no comparison has it, and no line counts it.
+/// The last round was cut off before its last trial: no comparison includes it, and no line counts it.
 #[test]
 fn a_round_that_was_cut_off_is_not_counted() {
     let mut record = sample::clear_win();
@@ -203,7 +203,7 @@ fn numbers_that_are_none_never_appear_in_json() {
     check_json(&report);
 }
 
-/// Ctrl-C in the first round: of some policies there is no trial.
+/// Ctrl-C in the first round: some policies have no trial.
 #[test]
 fn a_policy_that_was_never_run_is_known_as_such() {
     let arms = [

@@ -1,7 +1,7 @@
-//! Reports of records made by hand, in every format, against `fixtures/golden`.
+//! Reports of handmade records, in every format, against `fixtures/golden`.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment report` rewrites the expected files;
-//! read the difference before it is committed.
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment report` rewrites the expected files; check the
+//! difference before you commit it.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
 

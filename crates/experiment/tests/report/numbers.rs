@@ -1,4 +1,4 @@
-//! Every number of a page is one of the JSON report, rounded as it is shown.
+//! Every number of a page occurs in the JSON report, rounded for display.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -21,21 +21,21 @@ const RUNS: [&str; 6] = [
     "benches/latency",
 ];
 
-/// Figures of differences that are computed for them alone, and stand in no JSON report.
+/// Figures of differences computed only for them, without a counterpart in a JSON report.
 const ALONE: [&str; 2] = ["causes", "shift"];
 
-/// A number as it is shown: sign, digits and unit.
+/// A displayed number: sign, digits and unit.
 static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
     let unit = "%|ns|µs|ms|s|B|KiB|MiB|GiB|k|M|G|B/s|kB/s|MB/s|GB/s";
     Regex::new(&format!(r"([−+±]?)(\d[\d,]*(?:\.\d+)?)(?: ({unit})\b)?")).unwrap()
 });
 
-/// By what a number of the JSON report is multiplied before it is shown with a unit.
+/// The factors between a number of the JSON report and its display with a unit.
 fn factors(unit: &str) -> Vec<f64> {
     match unit {
         "ns" => vec![1e9],
         "µs" => vec![1e6],
-        // A metric of the user's own may be counted in them.
+        // A user-defined metric may be in this unit.
         "ms" => vec![1e3, 1.0],
         "KiB" => vec![1.0 / 1024.0],
         "MiB" => vec![1.0 / 1_048_576.0],
@@ -45,7 +45,7 @@ fn factors(unit: &str) -> Vec<f64> {
         "G" | "GB/s" => vec![1e-9],
         "s" | "B" | "B/s" => vec![1.0],
         "%" => vec![100.0],
-        // The unit stands at the end of the interval, or in another cell of the row.
+        // The unit is at the end of the interval, or in another cell of the row.
         _ => vec![
             1.0,
             100.0,
@@ -60,8 +60,7 @@ fn factors(unit: &str) -> Vec<f64> {
     }
 }
 
-/// The numbers that stand in an object with this word among its texts or keys, and in no part of
-/// it that names another policy.
+/// The numbers in objects with this word among their texts or keys, without parts that belong to another policy.
 fn numbers_with(value: &Value, word: &str, within: bool, found: &mut Vec<f64>) {
     let names = |value: &Value| value.as_str() == Some(word);
     match value {
@@ -71,7 +70,7 @@ fn numbers_with(value: &Value, word: &str, within: bool, found: &mut Vec<f64>) {
                 .for_each(|one| numbers_with(one, word, within, found));
         }
         Value::Object(fields) => {
-            // The arm of a claim stands in its contrast.
+            // The arm of a claim is in its contrast.
             let contrast = fields.get("contrast").and_then(Value::as_object);
             let named = contrast.into_iter().chain([fields]);
             let within = within || named.flat_map(|it| it.values()).any(names);
@@ -83,8 +82,7 @@ fn numbers_with(value: &Value, word: &str, within: bool, found: &mut Vec<f64>) {
     }
 }
 
-/// How far a number is from what it shows, in its last digit: the ends of an interval are rounded
-/// outward.
+/// The rounding of a displayed number, in units of its last digit: the ends of an interval are rounded outward.
 fn last_digit(shown: &regex::Captures<'_>, cell: &str) -> f64 {
     let is_end = shown
         .get(0)
@@ -92,7 +90,7 @@ fn last_digit(shown: &regex::Captures<'_>, cell: &str) -> f64 {
     if is_end { 1.0001 } else { 0.5001 }
 }
 
-/// Whether a number, as it is shown, is one of these.
+/// Returns true if a displayed number is one of these.
 fn is_one_of(shown: &regex::Captures<'_>, last_digit: f64, known: &[f64]) -> bool {
     let (digits, unit) = (shown[2].replace(',', ""), shown.get(3));
     let unit = unit.map_or("", |unit| unit.as_str());
@@ -107,13 +105,13 @@ fn is_one_of(shown: &regex::Captures<'_>, last_digit: f64, known: &[f64]) -> boo
     })
 }
 
-/// Returns true for digits behind a letter, as in `p99_ms`.
+/// Returns true for digits after a letter, as in `p99_ms`.
 fn is_in_a_name(shown: &regex::Captures<'_>, cell: &str) -> bool {
     let before = shown.get(0).map(|it| &cell[..it.start()]);
     before.is_some_and(|it| it.ends_with(char::is_alphabetic))
 }
 
-/// Returns true for a cell that has a reason in place of a number.
+/// Returns true for a cell with a reason instead of a number.
 fn is_reason(cell: &str, json: &Value) -> bool {
     match json {
         Value::String(text) => cell.ends_with(text.as_str()) && text.contains(' '),
@@ -135,8 +133,7 @@ fn by_policy(policies: &[String], json: &Value) -> Vec<(String, Vec<f64>)> {
     policies.iter().map(numbers).collect()
 }
 
-/// The cells whose numbers are not those of the policies that head the row or the column; where
-/// none does, of any policy.
+/// The cells whose numbers do not belong to the policies of their row or column; if these name none, to any policy.
 fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)], json: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some((head, rows)) = grid.rows.split_first() else {

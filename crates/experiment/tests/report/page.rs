@@ -1,4 +1,4 @@
-//! Pages, of the records made by hand.
+//! Pages for the handmade records.
 
 use hugewise_base::gzip::unpacked;
 use hugewise_experiment::run::report::Report;
@@ -12,12 +12,12 @@ const RECORDS: [&[u8]; 4] = [
     include_bytes!("../../../../fixtures/runs/long-names.jsonl"),
     include_bytes!("../../../../fixtures/runs/failed-trials.jsonl"),
 ];
-/// Servers of three and four policies, whose trials counted every request.
+/// Servers of three and four policies, with counted requests in every trial.
 const LARGE: [&[u8]; 2] = [
     include_bytes!("../../../../evidence/go.jsonl.gz"),
     include_bytes!("../../../../evidence/memcached.jsonl.gz"),
 ];
-/// Bytes of the largest page of a few policies.
+/// Size in bytes of the largest page for a few policies.
 const MOST_BYTES: usize = 300_000;
 
 fn report<'a>(record: &'a record::Record, path: &str) -> Report<'a> {

@@ -1,4 +1,4 @@
-//! A policy that changes malloc too, beside the same malloc with small pages.
+//! A policy that also changes malloc, against the same malloc with small pages.
 
 use hugewise_experiment::run::answer::{Against, Answer, Call, Doubt, NextStep, Word};
 
@@ -18,7 +18,7 @@ fn small() -> Against {
     Against::SmallPagesSameMalloc(SMALL.to_owned())
 }
 
-/// Checks that the first claim is about huge pages alone and the second about the policy, and returns both changes.
+/// Checks that the first claim isolates huge pages and the second covers the policy, and returns both changes.
 fn of_pages_alone(answer: &Answer, calls: [&Call; 2]) -> [f64; 2] {
     let both = [("malloc=thp", &small()), ("malloc=thp", &Against::Baseline)];
     assert_eq!(contrasts(answer), both);
@@ -119,7 +119,7 @@ fn huge_pages_make_no_difference_though_malloc_does() {
     assert_eq!(changes[1], -10.0);
 }
 
-/// If malloc takes back what its huge pages gain, these are not small.
+/// If malloc cancels the gain of its huge pages, that gain is not small.
 #[test]
 fn a_policy_of_little_effect_says_little_of_huge_pages_that_may_do_more() {
     let found = answer(12, [4.0, 3.98, 3.98], 5.0);

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::checked::{change, check, chosen, headline, judged, report};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
-/// Returns a record in which `old` gains 19.7 % from huge pages; `new` is 4 % faster without them and gains `gain` of it.
+/// Returns a record in which `old` gains 19.7 % from huge pages; `new` is 4 % faster without them and gets `gain` of
+/// that gain.
 fn programs(gain: f64, rounds: u32) -> Record {
     let program = |name: &str| Program {
         name: name.to_owned(),
@@ -42,7 +43,7 @@ fn table(record: &Record) -> compare::Table {
     compare::table(record, &Options::default()).unwrap()
 }
 
-/// Returns the gain of the second program less that of the first.
+/// Returns the gain of the second program minus that of the first.
 fn gain(answer: &Answer) -> &Claim {
     let is_gain = |claim: &Claim| matches!(claim.contrast.against, Against::GainOfProgram(_));
     answer.claim(answer.find(is_gain).expect("two programs"))

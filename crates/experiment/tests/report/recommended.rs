@@ -1,4 +1,4 @@
-//! The choice among equals, of arguments and of malloc, and what too few rounds and user time show.
+//! The choice among equals, of arguments and of malloc, and the results of too few rounds and of user time.
 
 use hugewise_experiment::run::answer::{
     Answer, Call, Covers, Doubt, ManualStep, Mechanism, NextStep, Word,
@@ -27,7 +27,7 @@ fn malloc() -> Policy {
     }
 }
 
-/// Gives every trial another wall time.
+/// Gives every trial a different wall time.
 fn retime(record: &mut Record, seconds: impl Fn(&str, f64) -> f64) {
     for trial in &mut record.trials {
         let wobble = f64::from(trial.index * 7 % 11);
@@ -56,7 +56,7 @@ fn of_equals_the_one_is_chosen_that_changes_the_program_only() {
     assert_eq!(answer.claim(tie.claim).contrast.arm, "malloc=thp");
 }
 
-/// Returns a record in which a policy is best, of this command.
+/// Returns a record of this command in which a policy is best.
 fn told(line: &[&str], policy: &str) -> Record {
     let policy: Policy = policy.parse().expect("a policy");
     let name = policy.name.clone();
@@ -85,7 +85,7 @@ fn arguments_that_are_best_stand_in_the_whole_command() {
     assert_eq!(to_set(&answer(&server)), [line]);
 }
 
-/// Arguments do other things too, so their gain is not said to be that of huge pages.
+/// Arguments have other effects too, so their gain is not attributed to huge pages.
 #[test]
 fn the_gain_of_arguments_is_not_about_pages() {
     let record = told(&["memcached", "-u", "nobody", "-m", "512"], "args=-L");
@@ -101,7 +101,7 @@ fn the_gain_of_arguments_is_not_about_pages() {
     assert!(!answer.arm("args=-L").unwrap().pages_only);
 }
 
-/// Returns the command that tells the huge pages of a policy from what else it does.
+/// Returns the command that isolates the huge pages of a policy from its other effects.
 fn alone(answer: &Answer) -> Option<(&str, &str)> {
     let mut found = steps(answer)
         .into_iter()
@@ -112,7 +112,7 @@ fn alone(answer: &Answer) -> Option<(&str, &str)> {
     found.next()
 }
 
-/// If no setting of pages alone reaches the program, the run that tells the pages from the rest is a step.
+/// If no setting that affects only pages reaches the program, the run that isolates the pages is a step.
 #[test]
 fn a_run_without_huge_pages_tells_them_from_the_rest() {
     let arguments: Policy = "args=-L".parse().expect("a policy");
@@ -133,7 +133,7 @@ fn a_run_without_huge_pages_tells_them_from_the_rest() {
     assert_eq!(alone(&answer), Some(("args=-L", line)));
 }
 
-/// With malloc=thp the heap grows in larger steps too, which alone may cost or save time.
+/// With malloc=thp the heap also grows in larger steps, which on its own may cost or save time.
 #[test]
 fn a_loss_with_malloc_is_no_proof_about_huge_pages() {
     let arms = [(malloc(), huge_pages()), (Policy::as_is(), small_pages())];
@@ -160,7 +160,7 @@ fn a_loss_with_malloc_is_no_proof_about_huge_pages() {
     assert_eq!(alone(&found), Some(("malloc=thp", line.as_str())));
 }
 
-/// Returns a memcached whose third policy is better and has the pages of the baseline.
+/// Returns a memcached record whose third policy is better and has the pages of the baseline.
 fn better_without_pages(third: &str) -> Record {
     let policy: Policy = third.parse().expect("a policy");
     let arms = [
@@ -192,7 +192,7 @@ fn a_policy_without_more_huge_pages_is_not_better_by_these() {
     assert_eq!(alone(&answer), None);
 }
 
-/// It was tried for its huge pages, and has none.
+/// It was tried for its huge pages, but has none.
 #[test]
 fn a_malloc_that_makes_no_page_huge_is_not_chosen() {
     let answer = answer(&better_without_pages("malloc=thp"));
@@ -206,7 +206,7 @@ fn a_malloc_that_makes_no_page_huge_is_not_chosen() {
     assert_eq!(doubted, Some("malloc=thp"), "{:#?}", answer.doubts);
 }
 
-/// A policy of pages alone that shows the same is the proof that pages are the reason.
+/// A policy that changes only pages and shows the same proves that pages are the reason.
 #[test]
 fn malloc_stands_for_huge_pages_beside_these_alone() {
     let arms = [
@@ -221,7 +221,7 @@ fn malloc_stands_for_huge_pages_beside_these_alone() {
     );
 }
 
-/// A contrast with small pages and the same arguments is about huge pages alone.
+/// A contrast with small pages and the same arguments isolates huge pages.
 #[test]
 fn the_same_with_small_pages_is_a_baseline_like_any_other() {
     let small = "thp=never,args=-L";
@@ -249,7 +249,7 @@ fn arguments_of_a_long_command_are_a_step() {
     assert_eq!(choice.steps, [ManualStep::Arguments("-L -v".to_owned())]);
 }
 
-/// `exec` would put them behind the shell.
+/// `exec` would put them after the shell.
 #[test]
 fn a_traced_policy_has_its_arguments_in_the_command() {
     let policy = "thp=always,args=-L";
@@ -266,7 +266,7 @@ fn a_traced_policy_has_its_arguments_in_the_command() {
     assert_eq!(answer.choice.unwrap().mechanism, Mechanism::Tracer);
 }
 
-/// A reader who does not want a tracer asks about the policy that does without.
+/// A reader who does not want a tracer needs the result of the policy without one.
 #[test]
 fn an_open_policy_that_needs_no_tracer_and_has_as_many_huge_pages_is_to_be_decided() {
     let decided = |pages: Vec<(&'static str, f64)>| {
@@ -338,7 +338,7 @@ fn too_few_rounds_still_show_their_range() {
     assert_eq!(seen(1), (1, Some(1), [-19.6, -19.6]));
 }
 
-/// Wall time that differs by up to a half from trial to trial, and user time that does not.
+/// Wall time that differs by up to a half from trial to trial, and stable user time.
 #[test]
 fn user_time_is_in_the_headline_if_wall_time_does_not_tell() {
     let arms = [
@@ -379,7 +379,7 @@ fn the_vendor_is_heard_if_huge_pages_are_chosen() {
     assert!(!doubts(|_| None).contains(&objection));
 }
 
-/// Huge pages that nobody chooses need no objection.
+/// An unchosen policy with huge pages needs no objection.
 #[test]
 fn the_vendor_is_not_heard_if_the_baseline_stays() {
     let arms = [

@@ -122,8 +122,8 @@ fn settings_in_which_two_records_differ_are_named_one_by_one() {
     assert!(refused.to_string().contains(told), "{refused}");
 }
 
-/// Sessions of one program differ by 3 %, and the trials of each by 0.1 %: two are no evidence, three and three are tested
-/// as three and three values.
+/// Sessions of one program differ by 3 %, and the trials of each by 0.1 %. Two sessions are no evidence; three against
+/// three are tested as three values each.
 #[test]
 fn records_are_the_unit_where_several_are_compared() {
     let session = |wall: f64| of(with(&huge_pages(), &[("wall_seconds", wall)]), 6);

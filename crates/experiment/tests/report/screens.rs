@@ -1,4 +1,4 @@
-//! The first screens of a dozen records, as they are.
+//! The first screens of a dozen records, verbatim.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use hugewise_text::Style;
 use super::checked::{draw, golden};
 use super::documented::text_of;
 
-/// Each screen with its record: one of every situation. The test `records` has the screen of two records.
+/// Each screen with its record: one for every situation. The test `records` has the screen of two records.
 const SCREENS: [(&str, &str); 11] = [
     ("all-failed", "fixtures/runs/all-failed.jsonl"),
     ("allocators", "examples/allocators/record.jsonl.gz"),
@@ -37,8 +37,8 @@ fn screens_are_as_they_were() {
     }
 }
 
-/// Eight runs of malloc=thp after idle: seven paid for the memory that the host had taken back, and one did not. Those of the
-/// baseline never did.
+/// Eight runs of malloc=thp after idle: seven paid for memory that the host had taken back, and one did not. Those of
+/// the baseline never did.
 #[test]
 fn runs_after_idle_are_sorted_by_what_they_paid() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -51,7 +51,7 @@ fn runs_after_idle_are_sorted_by_what_they_paid() {
     let baseline = idle_states(&record, "as-is").unwrap();
     assert_eq!((baseline.cold.len(), baseline.warm.len()), (0, 8));
     assert!(!baseline.is_mixed());
-    // Without a price of cold memory nothing is told.
+    // Without a price of cold memory, no line appears.
     let mut unknown = record;
     unknown
         .trials

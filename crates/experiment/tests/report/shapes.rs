@@ -1,5 +1,5 @@
-//! Policies that change some runs and not others, from a record of a real machine: a guest whose
-//! host takes free memory back, measured before trials were preceded by a touch of their memory.
+//! Policies that change only some runs, from a record of a real machine: a guest whose host takes free memory back. It
+//! was recorded before trials were preceded by a touch of their memory.
 
 use hugewise_experiment::run::answer::{Call, Doubt, Word};
 use hugewise_experiment::run::compare::{self, Options, PolicyAnswer as Judgement};
@@ -14,7 +14,8 @@ fn carry_over() -> Record {
     record::parse(bytes).expect("a record of the first format")
 }
 
-/// Half of the runs of a policy are far better and half far worse, by what ran before them: no direction is shown.
+/// Half of the runs of a policy are much better and half much worse, depending on the preceding run: no direction is
+/// shown.
 #[test]
 fn runs_that_depend_on_the_one_before_are_open() {
     let record = carry_over();
@@ -46,7 +47,7 @@ fn another_question_is_known_to_be_one() {
         ..Options::default()
     };
     let table = compare::table(&record, &options).expect("a property");
-    // The trials later than a second after huge pages lie on both sides of the baseline.
+    // The trials later than a second after huge pages are on both sides of the baseline.
     assert_eq!(table.verdict.policies["thp=always"], Judgement::NotDecided);
     let report = Report::new(&record, table, None);
     let answer = report.answer();

@@ -1,4 +1,4 @@
-//! Every trial of one metric, drawn.
+//! Every trial of one metric, as a drawing.
 
 use expect_test::{Expect, expect};
 use hugewise_experiment::run::policy::{Policy, Thp};
@@ -9,8 +9,7 @@ use hugewise_text::{Style, to_text};
 
 use crate::sample::{self, huge_pages, small_pages, thp};
 
-/// Two policies; as-is has two modes and slows down, one trial of the other failed, and one was
-/// disturbed.
+/// Two policies; as-is has two modes and slows down, one trial of the other failed, and one was disturbed.
 fn record() -> Record {
     let arms = [
         (Policy::as_is(), small_pages()),

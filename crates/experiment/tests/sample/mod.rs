@@ -1,5 +1,5 @@
-//! Records made by hand for tests: figures of the size that `sort -n` on a small virtual
-//! machine shows. None of them was measured.
+//! Handmade records for tests, with figures of the size that `sort -n` on a small virtual machine shows. They are not
+//! measurements.
 #![allow(
     dead_code,
     clippy::allow_attributes,
@@ -144,10 +144,10 @@ pub fn realisation(policy: &Policy) -> Realisation {
     }
 }
 
-/// What one policy reads in every trial, before the wobble of the rounds.
+/// The readings of one policy in every trial, before the noise of the rounds.
 pub type Figures = Vec<(&'static str, f64)>;
 
-/// The figures of `sort -n` where no page is huge.
+/// The figures of `sort -n` if no page is huge.
 pub fn small_pages() -> Figures {
     vec![
         ("wall_seconds", 4.21),
@@ -166,7 +166,7 @@ pub fn small_pages() -> Figures {
     ]
 }
 
-/// The figures of `sort -n` where pages are huge.
+/// The figures of `sort -n` if pages are huge.
 pub fn huge_pages() -> Figures {
     with(
         &small_pages(),
@@ -206,7 +206,7 @@ pub fn with_room(mut record: Record, room_bytes: u64) -> Record {
     record
 }
 
-/// A finished record of `rounds` rounds; the times wobble by up to 0.6 % from round to round.
+/// A finished record of `rounds` rounds; the times vary by up to 0.6 % from round to round.
 pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let plan = plan(arms.iter().map(|(policy, _)| policy.clone()).collect());
     record_of(plan, arms, rounds)
@@ -334,7 +334,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
     }
 }
 
-/// Replaces a metric by a reason in every trial.
+/// Replaces a metric by a missing reading with a reason in every trial.
 pub fn take_away(record: &mut Record, metrics: &[&str], missing: &Missing) {
     for trial in &mut record.trials {
         for metric in metrics {
@@ -349,7 +349,7 @@ pub fn mark(record: &mut Record, index: usize, mark: Mark) {
     record.trials[index].marks.push(mark);
 }
 
-/// The middle value of a metric under a policy.
+/// The median of a metric under a policy.
 pub fn median(record: &Record, policy: &str, metric: &str) -> Option<f64> {
     let mut values: Vec<f64> = record
         .trials
@@ -431,8 +431,7 @@ fn rounds(record: &Record) -> u32 {
         .unwrap_or(0)
 }
 
-/// The table of a record as hand-made as the record: `half` is the half-width of every
-/// interval of a time, as a share.
+/// The handmade table of a record: `half` is the half-width of every interval of a time, as a share.
 pub fn table(record: &Record, half: f64) -> Table {
     let plan = &record.header.plan;
     let policies: Vec<&Policy> = plan
@@ -475,7 +474,7 @@ pub fn table(record: &Record, half: f64) -> Table {
     }
 }
 
-/// Every policy of the second record against the same policy of the first.
+/// The comparison of every policy of the second record with the same policy of the first.
 pub fn table_between(first: &Record, second: &Record) -> Table {
     let names = first
         .header
@@ -577,7 +576,7 @@ fn comparison_of_itself(record: &Record, baseline: &str, value: Option<f64>) -> 
     }
 }
 
-/// `sort -n` as the machine is (madvise), with no and with all huge pages: a clear win.
+/// `sort -n` on the unmodified machine (madvise), with no and with all huge pages: a clear win.
 pub fn clear_win() -> Record {
     record(
         &[

@@ -1,4 +1,4 @@
-//! Interval logs: the histograms of stretches of time, one a line.
+//! Interval logs: one histogram per interval and line.
 //!
 //! Source: `HistogramLogWriter` and `HistogramLogReader` of HdrHistogram.
 
@@ -8,12 +8,12 @@ use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::{Pacing, RequestInterval};
 
-/// What is written relative to the beginning of a log is less than it by this at least, in
-/// seconds (a year; `HistogramLogReader`).
+/// Times relative to the beginning of a log are smaller than it by at least this, in seconds (a year;
+/// `HistogramLogReader`).
 const RELATIVE: f64 = 365.0 * 86_400.0;
 
-/// An interval log: comments, a legend, and lines of
-/// `[Tag=NAME,]start,length,max,histogram`. All intervals and tags are added up.
+/// An interval log: comments, a legend, and lines of `[Tag=NAME,]start,length,max,histogram`. All intervals and tags
+/// are added up.
 pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
     let mut all = Distribution::new(Grain::Bucket, 1);
     let (mut seconds, mut intervals, mut base) = (0.0, Vec::new(), Base::default());
@@ -26,7 +26,7 @@ pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadRe
         }
         let (row, part) = match interval(at, line, unit) {
             Ok(read) => read,
-            // What was written last is torn where the writer was ended; the others are whole.
+            // The last line is torn if the writer was killed; the others are complete.
             Err(_) if at > whole_lines && !intervals.is_empty() => break,
             Err(error) => return Err(error),
         };
@@ -37,7 +37,7 @@ pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadRe
     if intervals.is_empty() {
         return Err(ReadError::of("log", "it holds no interval"));
     }
-    // Intervals of different tags overlap, so their lengths are no time that passed.
+    // Intervals with different tags overlap, so their lengths do not add up to elapsed time.
     let tagged = lines(bytes).any(|(_, line)| line.trim_start().starts_with("Tag="));
     let throughput = (seconds > 0.0 && !tagged).then(|| all.count() as f64 / seconds);
     Ok(LoadReport {
@@ -60,7 +60,7 @@ fn interval(at: usize, line: &str, unit: TimeUnit) -> Result<(Row<'_>, Distribut
     Ok((row, part))
 }
 
-/// What the starts of intervals count from, in seconds since 1970.
+/// The reference of interval starts, in seconds since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 struct Base {
     start: Option<f64>,
@@ -68,7 +68,7 @@ struct Base {
 }
 
 impl Base {
-    /// Takes it from a comment, where the line is one that says it.
+    /// Takes it from a comment line that specifies it.
     fn hear(&mut self, line: &str) {
         let after = |word: &str| {
             let rest = line.strip_prefix(word)?.trim_start();
@@ -78,9 +78,9 @@ impl Base {
         self.base = after("#[BaseTime:").or(self.base);
     }
 
-    /// The time since 1970 from which a start like this counts.
+    /// The time since 1970 to which a start like this is relative.
     fn of(&mut self, start: f64) -> f64 {
-        // The first interval decides for all, as it does for the library.
+        // The first interval decides for all, as in the library.
         let first = self.start.unwrap_or(start);
         let relative = start < first - RELATIVE;
         *self.base.get_or_insert(if relative { first } else { 0.0 })
@@ -121,7 +121,7 @@ impl<'a> Row<'a> {
 
     fn interval(&self, base: f64, requests: Distribution) -> RequestInterval {
         let from = base + self.start;
-        // Times before 1970 become its beginning, and so lie outside of every trial.
+        // Times before 1970 become 1970, and so are outside of every trial.
         let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
         RequestInterval {
             from_unix_ns: nanoseconds(from),
@@ -159,15 +159,15 @@ mod tests {
             own.iter()
                 .all(|(_, length, count)| *length == 1000 && *count > 0)
         );
-        // Without a base, starts that are far before the beginning are relative to it.
+        // Without a base, starts far before the beginning are relative to it.
         assert_eq!(intervals(&LOG.replace("BaseTime", "Other")), own);
-        // Others are times by themselves.
+        // Others are absolute times.
         let absolute = LOG.replace("BaseTime", "Other");
         let absolute = absolute.replace("\n0.000,", "\n1700000000.000,");
         let absolute = absolute.replace("\n1.000,", "\n1700000001.000,");
         let absolute = absolute.replace(",2.000,1.000", ",1700000002.000,1.000");
         assert_eq!(intervals(&absolute), own);
-        // A log that says nothing counts from where it counts.
+        // A log without a reference has absolute times.
         let bare = LOG.replace("BaseTime", "A").replace("StartTime:", "B");
         assert_eq!(intervals(&bare)[0].0, 0);
     }

@@ -1,8 +1,8 @@
 //! HdrHistogram's compressed forms (base64 of zlib of counts: V2 as zigzag LEB128, V0 and V1 of a
 //! fixed size), and its interval logs.
 //!
-//! Source: `AbstractHistogram.encodeIntoCompressedByteBuffer` of HdrHistogram; the fixture was
-//! written by its version 2.1.11.
+//! Source: `AbstractHistogram.encodeIntoCompressedByteBuffer` of HdrHistogram; the fixture was written by its version
+//! 2.1.11.
 
 use data_encoding::BASE64;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
@@ -14,26 +14,26 @@ mod log;
 
 pub(super) use log::parse_log;
 
-/// The versions of the form, by the cookies of the compressed form and of the plain one within
-/// it; the size of a count is in their second-lowest digit.
+/// The versions of the format, by the cookies of the compressed form and of the plain one within it; the size of a
+/// count is in their second-lowest digit.
 const COOKIES: [(u32, u32, Version); 3] = [
     (0x1c84_9309, 0x1c84_9308, Version::V0),
     (0x1c84_9302, 0x1c84_9301, Version::V1),
     (0x1c84_9304, 0x1c84_9303, Version::V2),
 ];
 
-/// How counts are written.
+/// The encoding of counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// Of fixed size, behind a header without their length (HdrHistogram before 2.1).
+    /// Fixed size, after a header without their length (HdrHistogram before 2.1).
     V0,
-    /// Of fixed size (HdrHistogram 2.1 to 2.1.6).
+    /// Fixed size (HdrHistogram 2.1 to 2.1.6).
     V1,
-    /// Of variable size.
+    /// Variable size.
     V2,
 }
 
-/// Longer than any histogram that makes sense: one of five digits and all of 64 bits.
+/// Longer than any useful histogram: one of five digits and all of 64 bits.
 const LARGEST_BYTES: usize = 64 << 20;
 
 /// One histogram as text.
@@ -95,12 +95,12 @@ fn counts(plain: &[u8], unit: TimeUnit) -> Result<Distribution, String> {
     Ok(all)
 }
 
-/// What stands before the counts.
+/// The header before the counts.
 struct Header {
     version: Version,
-    /// Bytes of one count, where that is fixed.
+    /// Bytes of one count, if that is fixed.
     word: u32,
-    /// Bytes of all counts; `None` where they go to the end.
+    /// Bytes of all counts; `None` if they extend to the end.
     length: Option<usize>,
     digits: u32,
     lowest: u64,
@@ -136,7 +136,7 @@ impl Header {
         })
     }
 
-    /// The next count; less than 0 for so many that are 0.
+    /// The next count; negative for a run of zeros.
     fn count(&self, payload: &mut Bytes<'_>) -> Result<i64, String> {
         if self.version == Version::V2 {
             return payload.zigzag();
@@ -154,11 +154,11 @@ impl Header {
     }
 }
 
-/// Which values are counted at an index: `getValueFromIndex` of HdrHistogram.
+/// The values counted at an index: `getValueFromIndex` of HdrHistogram.
 struct Layout {
     /// log2 of half the number of sub-buckets.
     half_bits: u32,
-    /// log2 of the lowest value that is told apart.
+    /// log2 of the lowest distinguishable value.
     unit_bits: u32,
 }
 
@@ -172,7 +172,7 @@ impl Layout {
         }
     }
 
-    /// The largest value that is counted at an index.
+    /// The largest value counted at an index.
     fn highest(&self, index: u64) -> Option<u64> {
         let half = 1_u64 << self.half_bits;
         let (shift, sub) = match (index >> self.half_bits).checked_sub(1) {
@@ -187,7 +187,7 @@ impl Layout {
     }
 }
 
-/// What is still to be read.
+/// The remaining bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -211,7 +211,7 @@ impl<'a> Bytes<'a> {
             .fold(0, |all, &byte| all << 8 | u64::from(byte)))
     }
 
-    /// Zigzag LEB128 of at most nine bytes, the ninth whole: `ZigZagEncoding.getLong`.
+    /// Zigzag LEB128 of at most nine bytes, the ninth with all eight bits: `ZigZagEncoding.getLong`.
     fn zigzag(&mut self) -> Result<i64, String> {
         let mut value = 0_u64;
         for place in 0..9 {
@@ -405,7 +405,7 @@ mod tests {
                 "{cut}"
             );
         }
-        // A log of nothing but a torn line is none.
+        // A log that consists of a torn line is invalid.
         assert!(parse_log(b"0.000,1.0", TimeUnit::Nanos).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Deviations of tools from their own formats, and parts that are missing.
+//! Deviations of tools from their own formats, and missing parts.
 
 use super::{counted, docs, fault, quantile, report, values};
 use crate::run::stats::Quantile;
@@ -85,7 +85,7 @@ fn a_torn_last_row_leaves_the_others() {
     assert!(fault("csv:2@ms", b"a,5\nc\n").starts_with("line 2, 2: the row has 1 cells"));
 }
 
-/// The screen of a program is not its file; the reason says what writes that.
+/// The screen output of a program is not its file; the reason shows the option that writes the file.
 #[test]
 fn what_a_reader_wants_is_named() {
     for (reader, wanted) in [

@@ -11,7 +11,7 @@ fn failures(reader: &str, bytes: &[u8]) -> Option<Failures> {
     read(&source(reader), Ok(documents)).failures
 }
 
-/// The reason why a reading is none.
+/// The reason of a missing reading.
 fn why(reader: &str, bytes: &[u8], metric: &str) -> String {
     match docs(reader, &[("stdout".into(), bytes)]).0.get(metric) {
         Some(Reading::Missing { missing }) => missing.to_string(),
@@ -44,7 +44,7 @@ fn nothing_answered_has_no_latency() {
     );
     let nothing = b"Requests/sec: -nan\n  0 requests in 0.00us\n";
     assert_eq!(failures("wrk", nothing), NONE);
-    // Some requests, and only zeros for their times: no failure, but no latency either.
+    // Some requests, with only zeros for their times: no failure, but no latency either.
     let zeros = b"  Latency Distribution\n 99% 0.00us\n 5 requests in 1s\nRequests/sec: 5\n";
     assert_eq!(failures("wrk", zeros), None);
     assert!(why("wrk", zeros, "latency_p99_seconds").contains("is 0"));

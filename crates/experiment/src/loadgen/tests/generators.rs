@@ -1,11 +1,11 @@
-//! Load generators of HTTP, and fio.
+//! HTTP load generators, and fio.
 
 use super::{counted, docs, fault, quantile, report};
 use crate::loadgen::{Failures, read};
 use crate::run::stats::Quantile;
 use crate::run::trial::{Reading, Times};
 
-/// Requests that were answered, those that failed, and the longest in nanoseconds.
+/// The answered requests, the failed ones, and the longest in nanoseconds.
 fn all(reader: &str, bytes: &[u8]) -> (Option<u64>, Option<u64>, u64) {
     let load = report(reader, bytes).loads.remove(0);
     (load.requests, load.errors, counted(&load).max_ns())
@@ -111,7 +111,7 @@ fn locust_has_a_row_for_each_kind_of_request() {
     );
     let (failed, sent) = (163_870, 163_870);
     assert_eq!(reply.failures, Some(Failures { failed, sent }));
-    // Half a millisecond is the least that locust can show.
+    // Half a millisecond is the smallest value that locust shows.
     let fast =
         b"Type,Name,Request Count,Failure Count,Requests/s,50%,99%\n,Aggregated,9,0,2700,0,1\n";
     let (readings, _) = docs("locust", &[("x".into(), fast)]);
@@ -143,7 +143,7 @@ fn fio_has_reads_and_writes() {
         (old.name.as_deref(), quantile(&old, Quantile::P50)),
         (None, Some(3e-6))
     );
-    // 2.1 tells no number of I/Os.
+    // 2.1 gives no number of I/Os.
     let older = br#"{"jobs":[{"jobname":"a","error":0,
         "read":{"io_bytes":10338304,"iops":317,"clat":{"max":77,"percentile":{"99.000000":8}}},
         "write":{"io_bytes":0,"iops":0,"clat":{"max":0,"percentile":{"99.000000":0}}}}]}"#;

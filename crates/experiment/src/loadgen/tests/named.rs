@@ -1,4 +1,4 @@
-//! Two benchmarks are never one.
+//! Two benchmarks are never merged into one.
 
 use super::{counted, docs, report, values};
 use crate::loadgen::Load;
@@ -25,7 +25,7 @@ fn packages_of_go_are_told_apart() {
         (&[5.576e-8][..], 1)
     );
     assert!((values(&both[1].1)[0] - 3.733e-10).abs() < 1e-20);
-    // Of names that are there once the package is not needed.
+    // For unique names the package is not needed.
     let text = b"pkg: a/b\nBenchmarkX-2 1 5 ns/op\nBenchmarkX-2 1 6 ns/op\npkg: a/c\nBenchmarkY-2 1 7 ns/op\n";
     assert_eq!(names("go", text), ["X-2", "Y-2"]);
     let three = b"pkg: a\nBenchmarkX 1 5 ns/op\npkg: b\nBenchmarkX 1 6 ns/op\npkg: a\nBenchmarkX 1 7 ns/op\n";
@@ -75,7 +75,7 @@ fn modes_threads_and_packages_of_jmh_are_told_apart() {
         result("a.T.m", "avgt", 8, "ms/op"),
     ]);
     assert_eq!(threads, ["T.m threads=1", "T.m threads=8"]);
-    // A rate and a time of one benchmark are one load.
+    // A rate and a time of one benchmark belong to one load.
     let both = of([
         result("a.T.m", "thrpt", 1, "ops/s"),
         result("a.T.m", "avgt", 1, "ms/op"),

@@ -1,4 +1,4 @@
-//! Outputs of the programs themselves, with the figures that their summaries have.
+//! Real output of the programs, with the figures in their summaries.
 
 use super::{counted, docs, quantile, report, values};
 use crate::loadgen::{Failures, read};
@@ -126,7 +126,7 @@ fn ycsb_has_a_group_for_each_operation() {
     assert!(!readings.keys().any(|name| name.contains("gc")));
 }
 
-/// Whatever failed is counted by its code, and is no answer.
+/// Failures are counted by their code, and are not answers.
 #[test]
 fn ycsb_of_a_store_that_fails() {
     let refused = b"[OVERALL], RunTime(ms), 250501.0\n[OVERALL], Throughput(ops/sec), 3.99\n\

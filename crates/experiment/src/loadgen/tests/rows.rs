@@ -1,8 +1,8 @@
-//! Which rows are requests, and which of them failed.
+//! The rows that count as requests, and the failed ones.
 
 use super::{counted, fault, report};
 
-/// Requests that were answered, those that failed, and the longest in nanoseconds.
+/// The answered requests, the failed ones, and the longest in nanoseconds.
 fn read(source: &str, bytes: &[u8]) -> (Option<u64>, Option<u64>, u64) {
     let load = report(source, bytes).loads.remove(0);
     (load.requests, load.errors, counted(&load).max_ns())
@@ -45,6 +45,6 @@ fn failed_requests_have_no_latency() {
         read("jsonl:us,failed=error", error),
         (Some(2), Some(1), 5_000)
     );
-    // Nothing but failures is a count of failures, and no error of the source.
+    // Output with only failures is a count of failures, not an error of the source.
     assert_eq!(read("csv:1@us,status=2", b"0,0\n"), (Some(0), Some(1), 0));
 }

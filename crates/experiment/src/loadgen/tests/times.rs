@@ -1,4 +1,4 @@
-//! When requests ended, where their output says so.
+//! The end times of requests, if their output has them.
 
 use super::{counted, fault, report, source};
 use crate::loadgen::read;

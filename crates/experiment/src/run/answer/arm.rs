@@ -1,4 +1,4 @@
-//! What is known of one policy: its mechanism, and facts of its trials.
+//! Facts about one policy: its mechanism, and its trials.
 
 use serde::Serialize;
 
@@ -13,17 +13,17 @@ pub struct Arm {
     pub name: String,
     /// Its part in the experiment.
     pub role: ArmRole,
-    /// What it changes.
+    /// The scope of its changes.
     pub mechanism: Mechanism,
-    /// The mode of transparent huge pages in force, such as `madvise`.
+    /// The active mode of transparent huge pages, such as `madvise`.
     pub mode: String,
-    /// Returns true when it differs from the baseline in pages alone.
+    /// True if it differs from the baseline only in pages.
     pub pages_only: bool,
-    /// Trials that ended well, and all trials.
+    /// Successful trials, and all trials.
     pub trials: [u32; 2],
-    /// Its huge pages beside those of the baseline.
+    /// Its huge pages compared with those of the baseline.
     pub pages: Pages,
-    /// Whether it was in force.
+    /// Was it applied?
     pub applied: Applied,
     /// Starts that took the setting and all starts, for a setting that glibc takes by chance.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct Arm {
     /// Its hugetlb pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<Pool>,
-    /// Its tracer or preloaded library, and what that costs.
+    /// Its tracer or preloaded library, and the cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub means: Option<MechanismFacts>,
     /// Why it was dropped, and after how many rounds.
@@ -49,36 +49,36 @@ pub struct Arm {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ArmRole {
-    /// What the others are compared with.
+    /// The policy that the others are compared with.
     Baseline,
-    /// A policy that is judged.
+    /// A policy under judgement.
     Policy,
-    /// A mechanism without its huge pages: shows what the mechanism costs.
+    /// A mechanism without its huge pages: shows the cost of the mechanism.
     OverheadControl,
-    /// A malloc with small pages: shows what its huge pages do alone.
+    /// A malloc with small pages: isolates the effect of its huge pages.
     SmallPages,
 }
 
-/// Huge pages of an arm beside those of the baseline.
+/// Huge pages of an arm compared with those of the baseline.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Pages {
-    /// Bytes in huge pages in a typical trial; `None` when not read.
+    /// Bytes in huge pages in a typical trial; `None` if not read.
     pub huge_bytes: Option<f64>,
-    /// Bytes more than under the baseline; zero when alike, `None` when unknown.
+    /// Additional bytes over the baseline; zero if the pages count as equal, `None` if unknown.
     pub more_bytes: Option<f64>,
 }
 
-/// Whether an arm was in force.
+/// Was an arm applied?
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Applied {
     /// Read back as set in this many trials.
     ReadBack(u32),
-    /// Nothing that it sets can be read back.
+    /// None of its settings can be read back.
     Unknown,
-    /// Not in force in so many of all trials.
+    /// Not applied in so many of all trials.
     Not {
-        /// Trials in which it was not in force.
+        /// Trials in which it was not applied.
         trials: u32,
         /// All its trials.
         of: u32,

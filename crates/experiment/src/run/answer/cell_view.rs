@@ -3,13 +3,13 @@
 use crate::text::document::Level;
 use crate::text::figure::Figure;
 
-/// The cells of a bench. The spine knows that a trial may have cells; the crate `hugewise-bench` knows what they mean.
+/// The cells of a bench. This crate stores trials with cells; their meaning is defined in the crate `hugewise-bench`.
 pub trait CellView: std::fmt::Debug {
     /// Returns the rows of the table.
     fn rows(&self) -> Vec<CellRow>;
     /// Returns true if a policy and the baseline have the same pages under a cell.
     fn has_same_pages(&self, metric: &str, policy: &str) -> bool;
-    /// Returns what the numbers count, and which cells were left out.
+    /// Returns the meaning of the numbers, and the cells that were left out.
     fn legend(&self) -> Vec<String>;
     /// Returns the curves, as lines of text.
     fn drawings(&self) -> Vec<Vec<String>>;
@@ -24,8 +24,8 @@ pub trait CellView: std::fmt::Debug {
 pub struct CellRow {
     /// Name of the reading.
     pub metric: String,
-    /// What the row is called.
+    /// The label of the row.
     pub label: String,
-    /// Where it is shown.
+    /// The level at which it is shown.
     pub level: Level,
 }

@@ -1,4 +1,4 @@
-//! What to set, and how.
+//! The settings to choose, and how to apply them.
 
 use serde::Serialize;
 
@@ -8,28 +8,28 @@ use crate::run::compare::Preference;
 /// The policy to use.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Choice {
-    /// The arm; `None` when it is not decided, so that the baseline stays for now.
+    /// The arm; `None` if it is undecided, so that the baseline stays for now.
     pub arm: Option<String>,
-    /// The runs that it is for.
+    /// The runs for which it is chosen.
     pub scope: ChoiceScope,
-    /// What it changes.
+    /// The scope of its changes.
     pub mechanism: Mechanism,
-    /// The commands that set it, in order. Empty when there is nothing to set.
+    /// The commands that set it, in order. Empty if there is nothing to set.
     pub commands: Vec<Command>,
-    /// What no command does.
+    /// Steps without a command.
     pub steps: Vec<ManualStep>,
-    /// Settings of the machine that the baseline had too: conditions of the experiment, not its result.
+    /// System-wide settings that the baseline also used: conditions of the experiment, not its result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Command>,
-    /// Claims of what it makes worse.
+    /// Claims about metrics that it makes worse.
     pub prices: Vec<ClaimId>,
-    /// Policies that were not shown to differ from it.
+    /// Policies not shown to differ from it.
     pub ties: Vec<Tie>,
     /// Why it is preferred to these.
     pub preference: Option<Preference>,
 }
 
-/// The runs that a choice is for.
+/// The runs for which a choice is made.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceScope {
@@ -39,7 +39,7 @@ pub enum ChoiceScope {
     BackToBack(u64),
 }
 
-/// What a policy changes.
+/// The scope of a policy's changes.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Mechanism {
@@ -47,13 +47,13 @@ pub enum Mechanism {
     Nothing,
     /// The program: its environment, its arguments, a switch of the process.
     Program,
-    /// The program, by a library that is loaded into it.
+    /// The program, by a library loaded into it.
     Preload,
     /// The program, by a tracer that stops it.
     Tracer,
     /// Memory in use, whose pages are switched from outside.
     Switch,
-    /// Settings of the machine.
+    /// System-wide settings.
     Machine,
 }
 
@@ -62,13 +62,13 @@ pub enum Mechanism {
 pub struct Command {
     /// The line, quoted.
     pub line: String,
-    /// Returns true when it needs root.
+    /// True if it needs root.
     pub as_root: bool,
-    /// Returns true when it changes the whole machine.
+    /// True if it changes the whole machine.
     pub machine_wide: bool,
 }
 
-/// A step that no command does.
+/// A step without a command.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ManualStep {
@@ -78,11 +78,11 @@ pub enum ManualStep {
     CgroupLimits(Vec<String>),
     /// A prefix, as `numactl --membind 0`.
     Prefix(String),
-    /// Words among the arguments of the program.
+    /// Words to add to the arguments of the program.
     Arguments(String),
 }
 
-/// A policy that was not shown to differ from the chosen one.
+/// A policy not shown to differ from the chosen one.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Tie {
     /// The policy.

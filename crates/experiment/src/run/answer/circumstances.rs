@@ -12,37 +12,37 @@ use crate::run::record::StopReason;
 pub struct Circumstances {
     /// The machine.
     pub machine: Machine,
-    /// Compared rounds.
+    /// Number of compared rounds.
     pub rounds: u32,
-    /// All trials of the rounds.
+    /// Number of trials in the rounds.
     pub trials: u32,
     /// Seconds from the first trial to the last.
     pub seconds: Option<f64>,
-    /// Seed of the order.
+    /// Seed of the randomised order.
     pub seed: u64,
     /// The state of free memory in the host before each trial.
     pub host_memory: HostMemory,
-    /// Trials before which only a part of the memory was warmed.
+    /// Number of trials before which only a part of the memory was warmed.
     pub warmed_in_part: u32,
-    /// Percent of free memory kept in small blocks, when asked for.
+    /// Percent of free memory kept in small blocks, if requested.
     pub fragment: Option<u32>,
-    /// The smallest and largest share that was found fragmented.
+    /// The smallest and largest fragmented share found.
     pub fragmented: Option<[f64; 2]>,
-    /// Trials that were disturbed.
+    /// Disturbed trials.
     pub disturbance: Disturbance,
     /// Why the experiment ended.
     pub stopped: Option<StopReason>,
-    /// Rounds that were added later: the first such round, and minutes after the start.
+    /// Rounds added later: the first such round, and minutes after the start.
     pub continued: Vec<(u32, u64)>,
-    /// The process that held changed settings meanwhile.
+    /// The process that held changed settings during the experiment.
     pub settings_held_by: Option<String>,
-    /// The program that did the work, when the command is a wrapper.
+    /// The program that did the work, if the command is a wrapper.
     pub ran: Option<String>,
     /// Name and version of the program that measured.
     pub measured_by: String,
     /// The file of the record, or the word that names it.
     pub record: Option<String>,
-    /// What earlier records of the same experiment say, one line each.
+    /// The results of earlier records of the same experiment, one line each.
     pub earlier: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ pub struct Machine {
     pub hypervisor: Option<String>,
     /// CPUs.
     pub cpus: u32,
-    /// Mode of transparent huge pages; `None` when it could not be read.
+    /// Mode of transparent huge pages; `None` if it could not be read.
     pub thp: Option<String>,
     /// Value of `defrag`.
     pub defrag: Option<String>,
@@ -67,11 +67,11 @@ pub struct Machine {
     pub huge_page_bytes: Option<u64>,
 }
 
-/// Trials that something disturbed. They count, and widen the intervals.
+/// Disturbed trials. They count, and widen the intervals.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Disturbance {
-    /// Disturbed trials.
+    /// Number of disturbed trials.
     pub trials: u32,
-    /// Trials by what disturbed them.
+    /// Number of trials by disturbance.
     pub kinds: BTreeMap<String, u32>,
 }

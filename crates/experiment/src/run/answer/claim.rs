@@ -1,4 +1,4 @@
-//! One effect with its interval: who is compared with whom, when, and what may be said.
+//! One effect with its interval: the two sides of the comparison, the runs, and the conclusion.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ use crate::run::compare::{Runs, Statistic, Stratum, Warning, Why};
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClaimId(pub usize);
 
-/// One comparison that the experiment makes.
+/// One comparison in the experiment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Contrast {
-    /// The arm that is compared.
+    /// The compared arm.
     pub arm: String,
-    /// What it is compared with.
+    /// The other side of the comparison.
     pub against: Against,
-    /// In which runs.
+    /// The runs.
     pub when: When,
     /// Name of the metric.
     pub metric: String,
@@ -23,7 +23,7 @@ pub struct Contrast {
     pub statistic: Statistic,
 }
 
-/// What an arm is compared with.
+/// The other side of a comparison.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "arm")]
 pub enum Against {
@@ -31,13 +31,13 @@ pub enum Against {
     Baseline,
     /// The same mechanism without its huge pages.
     OverheadControl(String),
-    /// The same malloc with small pages, so that huge pages alone differ.
+    /// The same malloc with small pages, so that only huge pages differ.
     SmallPagesSameMalloc(String),
     /// Another program under the same policy.
     Program(String),
-    /// The gain that another program has from the same policy.
+    /// The gain of another program from the same policy.
     GainOfProgram(String),
-    /// Another policy that is better than the baseline too.
+    /// Another policy that is also better than the baseline.
     Rival(String),
     /// The baseline, run a second time in each round.
     Itself,
@@ -49,13 +49,13 @@ pub enum Against {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Runs that follow each other within seconds; of a server, its loads.
+    /// Runs that follow each other within seconds; for a server, its loads.
     BackToBack,
     /// Runs after so many idle seconds, in which a hypervisor takes free memory back.
     AfterIdle(u64),
-    /// Those of them that met memory which the host had taken back, as their system time shows.
+    /// Runs after idle on memory that the host had taken back, according to their system time.
     AfterIdleCold,
-    /// Those of them that met memory which it had not.
+    /// Runs after idle on memory that the host still backed.
     AfterIdleWarm,
     /// Starts of a server: one value a start.
     PerStart(u32),
@@ -68,33 +68,33 @@ pub enum When {
 /// A contrast with its result. The only type of an effect.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Claim {
-    /// Who is compared with whom.
+    /// The two sides of the comparison.
     pub contrast: Contrast,
-    /// The size of the effect; `None` when nothing was compared.
+    /// The size of the effect; `None` if nothing was compared.
     pub effect: Option<Effect>,
     /// Its interval; `None` with too few rounds.
     pub interval: Option<Interval>,
-    /// The typical value of what the arm is compared with, in the unit of the metric.
+    /// The typical value of the other side, in the unit of the metric.
     pub from: Option<f64>,
     /// The typical value of the arm.
     pub to: Option<f64>,
-    /// Rounds (or runs, starts, periods) in which both were read.
+    /// Number of rounds (or runs, starts, periods) in which both were read.
     pub rounds: u32,
-    /// Rounds on the side of the effect; `None` when rounds are not paired.
+    /// Number of rounds on the side of the effect; `None` if rounds are not paired.
     pub agreeing: Option<u32>,
-    /// What may be said.
+    /// The conclusion.
     pub call: Call,
-    /// The error budget that the call rests on.
+    /// The error budget of the call.
     pub budget: Budget,
-    /// Two-sided p-value, when it was tested.
+    /// Two-sided p-value, if it was tested.
     pub p: Option<f64>,
-    /// Rounds that are left out, and other doubts about this number.
+    /// Rounds left out, and other doubts about this number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 impl Claim {
-    /// Returns true when the interval has an effect in one direction only.
+    /// Returns true if the interval excludes no effect.
     #[must_use]
     pub fn excludes_none(&self) -> bool {
         let none = match self.effect {
@@ -110,9 +110,9 @@ impl Claim {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// The arm divided by what it is compared with.
+    /// The arm divided by the other side.
     Ratio(f64),
-    /// The arm less what it is compared with, in the unit of the metric.
+    /// The arm minus the other side, in the unit of the metric.
     Difference(f64),
     /// Percentage points by which one program gains more than another.
     Points(f64),
@@ -125,27 +125,27 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// What it covers.
+    /// Its coverage.
     pub covers: Covers,
 }
 
-/// What an interval covers.
+/// The coverage of an interval.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Covers {
-    /// With 95 % the effect in this session, for all judged policies together, at any time of stopping.
+    /// With 95 %, the effect in this session, for all judged policies together, at any stopping time.
     Verdict,
-    /// With 95 % the effect in this session, for this row alone.
+    /// With 95 %, the effect in this session, for this single row.
     Row,
-    /// With 95 % the effect over all starts of these servers, for this row alone: starts are the unit.
+    /// With 95 %, the effect over all starts of these servers, for this single row: starts are the unit.
     Starts,
-    /// With 95 % the effect between sessions, for this row alone: records are the unit.
+    /// With 95 %, the effect between sessions, for this single row: records are the unit.
     Sessions,
-    /// The smallest and the largest effect that was seen; no probability.
+    /// The smallest and the largest observed effect; no probability.
     Range,
 }
 
-/// What may be said of an effect. *Better* and *worse* are those of the metric.
+/// The conclusion about an effect. *Better* and *worse* follow the metric.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
@@ -153,13 +153,13 @@ pub enum Call {
     Better,
     /// Worse.
     Worse,
-    /// Higher, in a metric of which neither direction is good.
+    /// Higher, in a metric without a good direction.
     Higher,
     /// Lower, in such a metric.
     Lower,
     /// The whole interval is within the threshold.
     Same,
-    /// Some runs are worse; the usual run is the same.
+    /// Some runs are worse; the typical run is the same.
     RareSlow(Runs),
     /// Some runs are better and some are worse.
     Mixed(Runs),
@@ -167,14 +167,14 @@ pub enum Call {
     DependsOnOrder {
         /// p-value of "the order changes nothing".
         p: f64,
-        /// The effect by what ran before.
+        /// The effect by the preceding trial.
         strata: Vec<Stratum>,
     },
-    /// The rounds do not tell.
+    /// The rounds do not decide.
     Open(Needs),
-    /// The arm changed no page, so its time says nothing about huge pages.
+    /// The arm changed no page, so its time is no evidence about huge pages.
     SamePages(Why),
-    /// The arm was not in force.
+    /// The arm was not applied.
     NotApplied(Why),
     /// Its trials failed.
     Failed(Why),
@@ -183,7 +183,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// Returns true for a difference that was shown.
+    /// Returns true for a shown difference.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         matches!(
@@ -197,7 +197,7 @@ impl Call {
         )
     }
 
-    /// Returns why the arm has no answer, in place of a verdict.
+    /// Returns why the arm has a reason instead of a verdict.
     #[must_use]
     pub fn why(&self) -> Option<&Why> {
         match self {
@@ -207,21 +207,21 @@ impl Call {
         }
     }
 
-    /// Returns true when more rounds may tell more.
+    /// Returns true if more rounds may decide.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open(_) | Self::DependsOnOrder { .. })
     }
 }
 
-/// What an open claim needs.
+/// The requirements of an open claim.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
 pub struct Needs {
-    /// The fewest rounds that can decide, when there were fewer.
+    /// The fewest rounds that can decide, if there were fewer.
     pub fewest_rounds: Option<u32>,
-    /// Seconds that would decide an effect of the size that is seen.
+    /// Seconds that would decide an effect of the observed size.
     pub seconds: Option<f64>,
-    /// Starts of the servers, in all, that would decide it if further ones are like these.
+    /// Total number of server starts that would decide it if further ones resemble these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<u32>,
 }
@@ -232,8 +232,8 @@ pub struct Needs {
 pub enum Budget {
     /// 5 % for the judged metric, shared by all judged policies.
     Verdict,
-    /// 5 % of its own, shared by all claims of the same kind: all rows under the verdict are one kind.
+    /// A separate 5 %, shared by all claims of the same kind: all rows under the verdict are one kind.
     Own,
-    /// Not corrected for the number of rows: of twenty such rows one may be false.
+    /// Not corrected for the number of rows: one in twenty such rows may be false.
     Uncorrected,
 }

@@ -1,4 +1,4 @@
-//! Reasons not to rely on an answer. At most 25 kinds.
+//! Reasons not to rely on an answer, at most 25 kinds.
 
 use serde::Serialize;
 
@@ -19,11 +19,11 @@ pub enum Doubt {
         /// The A/A control.
         claim: ClaimId,
     },
-    /// A policy was not in force in some trials.
+    /// A policy was not applied in some trials.
     NotApplied {
         /// The policy.
         arm: String,
-        /// Trials in which it was not in force.
+        /// Trials in which it was not applied.
         trials: u32,
         /// All its trials.
         of: u32,
@@ -40,7 +40,7 @@ pub enum Doubt {
         by_arm: Vec<(String, u32)>,
         /// All trials.
         of: u32,
-        /// How the first one failed.
+        /// The failure of the first one.
         first: String,
         /// The end of its stderr.
         said: Option<String>,
@@ -51,19 +51,19 @@ pub enum Doubt {
         trials: u32,
         /// All trials.
         of: u32,
-        /// Trials by what disturbed them.
+        /// Number of trials by disturbance.
         kinds: Vec<(String, u32)>,
     },
-    /// A policy changed no page, and its time differs all the same: so much is not due to huge pages.
+    /// A policy changed no page, but its time differs: a difference of that size is not due to huge pages.
     TimeWithoutPages {
         /// The claim about it.
         claim: ClaimId,
     },
-    /// The answer holds for back-to-back runs; after idle it is worse or open.
+    /// The answer applies to back-to-back runs; after idle it is worse or open.
     OnlyBackToBack {
         /// The policy.
         arm: String,
-        /// The claim about runs after idle, when they were measured.
+        /// The claim about runs after idle, if they were measured.
         claim: Option<ClaimId>,
         /// Idle seconds.
         seconds: u64,
@@ -73,18 +73,18 @@ pub enum Doubt {
         /// The claim.
         claim: ClaimId,
     },
-    /// A server was started so few times that other starts may differ.
+    /// A server has so few starts that other starts may differ.
     FewStarts {
         /// Starts of each server.
         starts: u32,
-        /// Starts that tell.
+        /// Enough starts to give evidence.
         wanted: u32,
     },
-    /// The load set the pace, or shares CPUs with the service.
+    /// The load limited the throughput, or shares CPUs with the service.
     LoadIsTheLimit {
-        /// The share of the load's CPUs that it used.
+        /// The share of its CPUs that the load used.
         share: Option<f64>,
-        /// Returns true when service and load have CPUs of their own.
+        /// True if service and load have separate CPUs.
         parted: bool,
     },
     /// The load waits for each answer, so its percentiles understate slow requests.
@@ -94,20 +94,20 @@ pub enum Doubt {
     },
     /// Latencies could not be read in some trials.
     NoLatencies {
-        /// Such trials.
+        /// Number of such trials.
         trials: u32,
-        /// All trials that succeeded.
+        /// All successful trials.
         of: u32,
-        /// Why, of the first.
+        /// The reason for the first one.
         why: String,
     },
-    /// The effect may depend on what ran before.
+    /// The effect may depend on the preceding trial.
     MayDependOnOrder {
         /// The policy.
         arm: String,
         /// p-value of "the order changes nothing".
         p: f64,
-        /// The effect by what ran before.
+        /// The effect by the preceding trial.
         strata: Vec<Stratum>,
     },
     /// The C library takes the setting in some starts only.
@@ -116,11 +116,11 @@ pub enum Doubt {
         arm: String,
         /// Trials that took it, and all trials.
         taken: Option<[u64; 2]>,
-        /// The effect in those that took it, as a ratio.
+        /// The effect in the trials that took it, as a ratio.
         ratio: Option<f64>,
         /// The C library.
         glibc: String,
-        /// Returns true when the command binds all functions at the start, which makes it certain.
+        /// True if the command binds all functions at the start, which makes it deterministic.
         bound: bool,
     },
     /// The figures of a policy include the cost of its mechanism.
@@ -143,7 +143,7 @@ pub enum Doubt {
         arm: String,
         /// Worse runs.
         worse: u32,
-        /// All its runs.
+        /// Total number of its runs.
         of: u32,
         /// The typical worse run over the baseline's median.
         ratio: Option<f64>,
@@ -152,7 +152,7 @@ pub enum Doubt {
     Dropped {
         /// The policy.
         arm: String,
-        /// Rounds that it ran.
+        /// Number of rounds that it ran.
         rounds: u32,
         /// Why.
         why: String,
@@ -161,7 +161,7 @@ pub enum Doubt {
     LeftOut {
         /// The policies.
         arms: Vec<String>,
-        /// What is missing, and why.
+        /// The missing items, and the reason.
         why: String,
     },
     /// The two records are not one experiment.
@@ -169,27 +169,27 @@ pub enum Doubt {
         /// Circumstances that differ.
         differences: Vec<String>,
     },
-    /// Who makes the program advises against huge pages.
+    /// The vendor of the program advises against huge pages.
     VendorObjects {
-        /// Who, and when.
+        /// The vendor, and the date.
         who: String,
         /// The command that shows why.
         program: String,
     },
-    /// The record or the machine is not as it should be.
+    /// A problem with the record or the machine.
     Warning {
-        /// What is wrong.
+        /// The problem.
         text: String,
     },
-    /// A setting could not be put back.
+    /// A setting could not be restored.
     LeftBehind {
-        /// Which.
+        /// The setting.
         text: String,
     },
 }
 
 impl Doubt {
-    /// Returns true if `--strict` must not pass with it.
+    /// Returns true if `--strict` must fail because of it.
     #[must_use]
     pub fn forbids_strict(&self) -> bool {
         matches!(

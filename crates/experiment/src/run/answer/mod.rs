@@ -1,8 +1,7 @@
 //! The answer of an experiment, as data.
 //!
-//! `Answer` is decided once, from the record and its comparisons. `words` holds every English phrase and
-//! `screen` lays out rows; both see the answer and nothing else. Text, JSON, pages, exports and `--fail-if`
-//! read this one value.
+//! `Answer` is decided once, from the record and its comparisons. `words` contains every English phrase and `screen`
+//! lays out rows; both read only the answer. Text, JSON, pages, exports and `--fail-if` read this one value.
 //!
 //! To add an effect, add a function to `build/claims.rs`. A doubt or a next step is a variant in `doubt.rs` or `next.rs`,
 //! a function in `build/`, and its words in `words/`.
@@ -47,9 +46,9 @@ pub use next::{Next, NextStep, PageReach};
 pub use row::{Cell, MetricFacts, Row};
 pub use switchback::Switchback;
 
-/// Returns the answer as a document: one screen of that width, or everything.
+/// Returns the answer as a document: one screen of the given width, or everything.
 ///
-/// Markdown and pages have no width: they take `usize::MAX`.
+/// Markdown and pages have no width: they pass `usize::MAX`.
 #[must_use]
 pub fn document(answer: &Answer, width: usize, verbosity: Verbosity) -> Document {
     match verbosity {
@@ -61,11 +60,11 @@ pub fn document(answer: &Answer, width: usize, verbosity: Verbosity) -> Document
 /// The answer to the question of one experiment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Answer {
-    /// The program that was measured, or the bench, the programs or the records that were compared.
+    /// The measured program, or the bench, programs or records in the comparison.
     pub subject: Subject,
     /// The verdict in one word.
     pub word: Word,
-    /// The claims that the word rests on, the most telling first.
+    /// The claims that support the word, the most important first.
     pub headline: Vec<ClaimId>,
     /// The judged metric.
     pub judged: Judged,
@@ -75,27 +74,27 @@ pub struct Answer {
     pub claims: Vec<Claim>,
     /// The readings of each arm, metric by metric.
     pub rows: Vec<Row>,
-    /// Facts about each metric that a row or a claim names.
+    /// Facts about each metric in a row or a claim.
     pub metrics: BTreeMap<String, MetricFacts>,
-    /// What to set; `None` when nothing was compared.
+    /// The settings to choose; `None` if nothing was compared.
     pub choice: Option<Choice>,
-    /// The memory that was switched in a running process, and how.
+    /// The switched memory of a running process, and how it was switched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switchback: Option<Switchback>,
-    /// Causes that the record shows, excludes or cannot tell, the most telling first.
+    /// Causes that the record shows, excludes or cannot decide, the most important first.
     pub causes: Vec<Cause>,
-    /// Reasons not to rely on the answer, the gravest first.
+    /// Reasons not to rely on the answer, the most serious first.
     pub doubts: Vec<Doubt>,
-    /// What to run next, the most useful first.
+    /// The next commands to run, the most useful first.
     pub next: Vec<Next>,
-    /// Where and how it was measured; two when two records are compared.
+    /// Where and how it was measured; two if two records are compared.
     pub circumstances: Vec<Circumstances>,
-    /// The answer of each program, when several are compared.
+    /// The answer for each program, if several are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Self>,
 }
 
-/// What was measured.
+/// The subject of the measurement.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Subject {
     /// The kind of the experiment.
@@ -110,11 +109,11 @@ pub struct Subject {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectKind {
-    /// A program that runs and ends.
+    /// A program that runs to completion.
     Program,
     /// A server under a load.
     Service,
-    /// A process that ran already, whose memory was switched.
+    /// An already running process, whose memory was switched.
     Live,
     /// The loops of a bench.
     Bench,
@@ -132,7 +131,7 @@ pub enum Word {
     Help,
     /// Huge pages hurt.
     Hurt,
-    /// Some runs are slower with huge pages; the usual run is the same.
+    /// Some runs are slower with huge pages; the typical run is the same.
     RareSlow,
     /// Some runs are better and some are worse.
     Mixed,
@@ -150,9 +149,9 @@ pub enum Word {
     SamePages,
     /// No policy that changes pages could be tried.
     CouldNotTry,
-    /// A policy that changes more than pages is better or worse; its pages alone are not decided.
+    /// A policy that changes more than pages is better or worse; the isolated effect of its pages is undecided.
     NotAboutPages,
-    /// One policy alone was measured, so nothing was compared.
+    /// A single policy was measured, so nothing was compared.
     Measured,
     /// The workload failed, or nothing was measured.
     Failed,
@@ -171,11 +170,11 @@ pub struct Judged {
     pub threshold: f64,
     /// Name of the baseline.
     pub baseline: String,
-    /// What the intervals of the judged metric hold for; `None` without an interval.
+    /// The scope of the judged metric's intervals; `None` without an interval.
     pub holds_for: Option<HoldsFor>,
 }
 
-/// What an interval holds for. No one session tells what another boot does.
+/// The scope of an interval. A single session does not predict the result of another boot.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldsFor {
@@ -183,12 +182,12 @@ pub enum HoldsFor {
     Session,
     /// The processes of this session, which lived for several rounds.
     Processes,
-    /// Sessions, of which each record is one.
+    /// Sessions, each represented by one record.
     Sessions,
 }
 
 impl Judged {
-    /// Returns the property of a metric's sample that is judged.
+    /// Returns the judged property of a metric's sample.
     #[must_use]
     pub fn statistic(&self) -> Statistic {
         match self.property {
@@ -199,7 +198,7 @@ impl Judged {
 }
 
 impl Answer {
-    /// Makes an answer of nothing but claims, for tests of what reads claims.
+    /// Creates an answer with nothing but claims, for tests of code that reads claims.
     #[cfg(test)]
     pub(crate) fn of_claims(claims: Vec<Claim>) -> Self {
         Self {
@@ -237,7 +236,7 @@ impl Answer {
         &self.claims[id.0]
     }
 
-    /// Returns true for a doubt that is printed to stderr even without `--strict`: one that no row shows.
+    /// Returns true for a doubt printed to stderr even without `--strict`: one that no row shows.
     #[must_use]
     pub fn warns_of(&self, doubt: &Doubt) -> bool {
         let is_row = |arm: &str| {
@@ -263,7 +262,7 @@ impl Answer {
         self.arms.iter().find(|arm| arm.name == name)
     }
 
-    /// Returns the identifier of the first claim that fits.
+    /// Returns the identifier of the first matching claim.
     #[must_use]
     pub fn find(&self, fits: impl Fn(&Claim) -> bool) -> Option<ClaimId> {
         self.claims.iter().position(fits).map(ClaimId)

@@ -1,4 +1,4 @@
-//! What to run next.
+//! The next command to run.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use super::{ClaimId, Command};
 /// One next step.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Next {
-    /// What it is for.
+    /// Its purpose.
     pub step: NextStep,
-    /// About how many minutes it takes.
+    /// Its approximate duration in minutes.
     pub minutes: Option<u64>,
-    /// The command; `None` when there is none to give.
+    /// The command; `None` if there is none.
     pub command: Option<Command>,
 }
 
 impl Next {
-    /// Returns true for the command by which the experiment goes on.
+    /// Returns true for the command that continues the experiment.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         matches!(
@@ -40,28 +40,28 @@ pub enum NextStep {
         /// The claim.
         claim: ClaimId,
     },
-    /// Runs after idle decide for whom a policy is.
+    /// Runs after idle decide for which users a policy is good.
     AfterIdle {
         /// The policy.
         arm: String,
     },
-    /// More starts of the servers tell whether an effect holds beyond the processes that were measured.
+    /// More starts of the servers show whether an effect generalises beyond the measured processes.
     MoreStarts {
         /// The claim over starts.
         claim: ClaimId,
-        /// Starts in all.
+        /// Total number of starts.
         starts: u32,
     },
-    /// The experiment goes on where a signal ended it.
+    /// The experiment continues after a signal ended it.
     Continue,
-    /// Policies that were not tried, and what they need.
+    /// Policies that were not tried, and their requirements.
     TryPolicies {
         /// Their names.
         policies: Vec<String>,
-        /// Returns true when nobody can set them here.
+        /// True if they cannot be set here at all.
         impossible: bool,
     },
-    /// A policy that may reach pages which no other one reached.
+    /// A policy that may affect pages that no other one did.
     TryPolicy {
         /// The policy.
         policy: String,
@@ -73,27 +73,27 @@ pub enum NextStep {
         /// The policy.
         arm: String,
     },
-    /// The same malloc with small pages tells its huge pages from the rest.
+    /// The same malloc with small pages isolates the effect of its huge pages.
     PagesAlone {
         /// The policy.
         arm: String,
     },
-    /// The same on other host memory, when the effect depends on what ran before.
+    /// The same on other host memory, if the effect depends on what ran before.
     OtherMemory {
         /// Idle seconds before each run; zero for back-to-back runs.
         idle_seconds: u64,
     },
-    /// Judge by the usual run, when rare slow runs do not matter.
+    /// Judge by the typical run, if rare slow runs do not matter.
     JudgeTypical,
-    /// The report in full.
+    /// The full report.
     Verbose,
 }
 
-/// Why a policy may reach pages which no other one reached.
+/// Why a policy may affect pages that no other one did.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum PageReach {
-    /// All policies had as many huge pages; small pages are the contrast.
+    /// All policies had equally many huge pages; small pages are the contrast.
     SmallPages,
     /// Memory in use can be made huge while the program runs.
     Collapse,
@@ -101,8 +101,8 @@ pub enum PageReach {
     System,
     /// The allocator can ask for huge pages.
     Allocator,
-    /// The program has a setting of its own.
+    /// The program has a setting for it.
     OwnSetting,
-    /// The program switches huge pages off, and a setting leaves them on.
+    /// The program disables huge pages, and a setting keeps them enabled.
     LeavesOn,
 }

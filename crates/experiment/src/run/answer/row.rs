@@ -14,13 +14,13 @@ pub struct Row {
     pub metric: String,
     /// The property of its sample.
     pub statistic: Statistic,
-    /// What people call it.
+    /// The label shown to users.
     pub label: String,
-    /// Returns true when it belongs on the first screen.
+    /// True if it belongs on the first screen.
     pub first_screen: bool,
-    /// Returns true when no first screen goes without it.
+    /// True if every first screen must contain it.
     pub stays: bool,
-    /// One for each arm that was read.
+    /// One for each arm with a reading.
     pub cells: Vec<Cell>,
 }
 
@@ -39,12 +39,12 @@ pub struct Cell {
 /// Facts about a metric.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct MetricFacts {
-    /// What people call it.
+    /// The label shown to users.
     pub label: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which direction is good.
+    /// The good direction.
     pub better: Better,
-    /// Of whom it speaks.
+    /// The processes that it covers.
     pub scope: Scope,
 }

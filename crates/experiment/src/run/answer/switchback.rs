@@ -4,19 +4,19 @@ use serde::Serialize;
 
 use crate::run::plan::Skipped;
 
-/// The switched memory, and how `live` switched it. The effect is about memory in use: it has no faults, no zeroing and no
-/// added memory.
+/// The switched memory, and how `live` switched it. The effect concerns memory in use: it includes no faults, no
+/// zeroing and no added memory.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Switchback {
     /// The processes.
     pub pids: Vec<u32>,
-    /// The source of the count of work.
+    /// The source of the work count.
     pub source: String,
     /// Switched bytes.
     pub switched_bytes: f64,
     /// Their share of the resident memory.
     pub share: Option<f64>,
-    /// Bytes among them that were huge before the experiment.
+    /// Bytes among them that were already huge before the experiment.
     pub found_huge_bytes: f64,
     /// Bytes left out to save time.
     pub left_out_bytes: f64,
@@ -30,7 +30,7 @@ pub struct Switchback {
     pub switch_seconds: Vec<f64>,
     /// The longest call of all switches, in seconds.
     pub longest_call_seconds: Option<f64>,
-    /// Sham switches: there and back.
+    /// Number of placebo switches: there and back.
     pub shams: u32,
     /// Periods that lost some of their pages.
     pub lapses: u32,

@@ -1,4 +1,4 @@
-//! The whole answer for `-v`: every claim, reading, cause, doubt and circumstance. It computes nothing.
+//! The whole answer for `-v`: every claim, reading, cause, doubt and circumstance. This module computes nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::text::document::{Block, Document, Field, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
 
-/// Returns everything that the answer has.
+/// Returns the full content of the answer.
 pub(super) fn document(answer: &Answer) -> Document {
     let mut sections = vec![head(answer)];
     sections.extend(answer.programs.iter().flat_map(part));
@@ -26,7 +26,7 @@ pub(super) fn document(answer: &Answer) -> Document {
     Document::new(sections)
 }
 
-/// Returns the sections of one program of several.
+/// Returns the sections for one program of several.
 fn part(answer: &Answer) -> Vec<Section> {
     let mut first = Section::titled(answer.subject.name.clone());
     first.blocks.extend(head(answer).blocks);
@@ -54,7 +54,7 @@ fn claims(answer: &Answer) -> Vec<Section> {
     sections.chain(readings(answer)).collect()
 }
 
-/// Returns the claims of one pair as a table. Metrics without a value, or without any but zero, share a line.
+/// Returns the claims of one pair as a table. Metrics without a value, or with only zeros, share a line.
 fn pair(answer: &Answer, title: String, claims: Vec<&Claim>) -> Section {
     let is_empty = |it: &&Claim| it.effect.is_none() && it.to.is_none() && it.call.why().is_none();
     let is_zero = |it: &&Claim| it.from == Some(0.0) && it.to == Some(0.0);
@@ -77,7 +77,7 @@ fn pair(answer: &Answer, title: String, claims: Vec<&Claim>) -> Section {
     section
 }
 
-/// Returns each warning once, with the metrics that it is about unless these are all.
+/// Returns each warning once, with its metrics unless it applies to all.
 fn warnings(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
     let mut by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for claim in claims {

@@ -1,4 +1,4 @@
-//! The rules about benches: each looks at the cells of one suite.
+//! The rules about benches: each checks the cells of one suite.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::cells::{CellMetric, PageKind, pages_name, pages_of};
 
-/// The cells of a bench beside those of the baseline.
+/// The cells of a bench compared with those of the baseline.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct NoDifference {
     /// All cells.
@@ -23,7 +23,7 @@ pub struct NoDifference {
 
 /// An arm makes no difference in any cell of a bench, within a bound.
 pub(super) fn no_difference(view: &View<'_, '_>) -> Told {
-    /// A larger bound says nothing.
+    /// A larger bound is not informative.
     const WIDEST: f64 = 0.10;
 
     let bench = view.context.record.header.plan.bench.as_ref();
@@ -58,11 +58,11 @@ pub(super) fn no_difference(view: &View<'_, '_>) -> Told {
 /// Cells of `bench memory` whose source is known.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct ZeroPageSource {
-    /// All of them.
+    /// Number of cells that read.
     pub reading: usize,
-    /// Those that read the zero page.
+    /// Number of cells that read the zero page.
     pub of_zero_page: usize,
-    /// The one that misleads most.
+    /// The most misleading one.
     pub worst: Option<Misread>,
 }
 
@@ -73,13 +73,13 @@ pub struct Misread {
     pub cell: String,
     /// Its speed, in bytes per second.
     pub bytes_per_second: f64,
-    /// The speed of the same cell over written memory, when the record has it.
+    /// The speed of the same cell over written memory, if the record has it.
     pub written_bytes_per_second: Option<f64>,
 }
 
 const RATE: &str = CellMetric::RateBytesPerSecond.name();
 
-/// A cell of `bench memory` read the zero page, for half of its source or more: its speed is not that of memory.
+/// A cell of `bench memory` read the zero page for at least half of its source: its speed is not that of memory.
 pub(super) fn zero_page(view: &View<'_, '_>) -> Told {
     let cells = cells_of(view, "memory");
     let shares = cells.filter_map(|cell| Some((cell, zero_share(view, cell)?)));
@@ -114,15 +114,15 @@ impl Misread {
         })
     }
 
-    /// Returns how much faster it is than the same over written memory; zero when that is not known.
+    /// Returns how much faster it is than the same over written memory; zero if unknown.
     fn excess(&self) -> f64 {
         let written = self.written_bytes_per_second;
         written.map_or(0.0, |written| self.bytes_per_second / written)
     }
 }
 
-/// Returns the part of a cell's source that was the zero page; `None` for a cell that reads nothing else than it writes,
-/// and when nobody could look.
+/// Returns the share of the zero page in a cell's source. `None` for a cell without a separate source, and if this
+/// could not be read.
 fn zero_share(view: &View<'_, '_>, cell: &BenchCell) -> Option<f64> {
     let length = cell.number(2)? as f64 * cell.number(4)? as f64;
     let sum = |kinds: &[PageKind]| -> Option<f64> {
@@ -135,18 +135,18 @@ fn zero_share(view: &View<'_, '_>, cell: &BenchCell) -> Option<f64> {
     zero.or(others.map(|_| 0.0)).map(|bytes| bytes / length)
 }
 
-/// Memory that was brought in by reads, once it is written, beside the same by a store.
+/// Memory prefaulted by reads and then written, compared with memory prefaulted by a store.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct ReadFirstPrefault {
     /// The method of reading with the least huge memory.
     pub method: &'static str,
-    /// The share that was huge after the write.
+    /// The huge share after the write.
     pub share: f64,
-    /// The share that was huge after a store.
+    /// The huge share after a store.
     pub store_share: f64,
 }
 
-/// Bringing memory in by reading it leaves small pages when writing gives huge ones.
+/// Prefaulting memory by reads leaves small pages while writes give huge ones.
 pub(super) fn prefault(view: &View<'_, '_>) -> Told {
     /// The methods that read a page before they write it, or only read it.
     const READING: [&str; 4] = ["load", "load-store", "atomic-add", "populate-read"];
@@ -171,7 +171,7 @@ pub(super) fn prefault(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::ReadFirstPrefault(found))))
 }
 
-/// Returns the part of a buffer that huge pages mapped, of all that is known about it.
+/// Returns the part of a buffer mapped by huge pages, relative to the known part.
 fn huge_share(view: &View<'_, '_>, cell: &BenchCell, buffer: &str) -> Option<f64> {
     let prefix = cell.reading("");
     let trial = arm_trials(view.context.record, view.arm).next()?;
@@ -198,7 +198,7 @@ pub struct GrowthBelowHugePage {
     pub step_below_bytes: u64,
     /// The share of that heap that became huge.
     pub share_below: f64,
-    /// The least step of whole huge pages with much huge memory, in bytes.
+    /// The smallest step of whole huge pages with much huge memory, in bytes.
     pub step_whole_bytes: u64,
     /// The share of that heap that became huge.
     pub share_whole: f64,
@@ -206,9 +206,9 @@ pub struct GrowthBelowHugePage {
 
 /// A heap that grows by less than a huge page, and is used as it grows, gets no huge page.
 pub(super) fn growth(view: &View<'_, '_>) -> Told {
-    /// At most this share counts as nothing huge.
+    /// A share up to this counts as nothing huge.
     const HARDLY: f64 = 0.05;
-    /// At least this share counts as much.
+    /// A share from this counts as much.
     const MUCH: f64 = 0.5;
 
     let Some(huge_page_bytes) = view.context.host().pmd_bytes() else {
@@ -224,7 +224,7 @@ pub(super) fn growth(view: &View<'_, '_>) -> Told {
     let much = whole.iter().filter(|(_, share)| *share >= MUCH);
     let least = much.min_by_key(|(cell, _)| step(cell)).copied();
     let both = largest(&below).zip(least.or(largest(&whole)));
-    // Under small pages there is no question.
+    // If both got small pages, the rule does not apply.
     let both = both.filter(|((_, below), (_, whole))| below.max(*whole) >= MUCH);
     let Some(((most, share_below), (best, share_whole))) = both else {
         return Ok(None);
@@ -249,18 +249,18 @@ pub struct LargeShare {
     pub cell: String,
 }
 
-/// Page faults are a large share of the time. Kernel time bounds them from above, as it contains zeroing.
+/// Page faults are a large share of the time. Kernel time is an upper bound, as it contains zeroing.
 pub(super) fn page_faults(view: &View<'_, '_>) -> Told {
     largest_part(view, CellMetric::KernelRatio)
 }
 
-/// Zeroing is a large share of the time. It is an estimate from below, unless memory went back and came again.
+/// Zeroing is a large share of the time. This is a lower bound, unless memory was returned and faulted in again.
 pub(super) fn zeroing(view: &View<'_, '_>) -> Told {
     largest_part(view, CellMetric::ZeroingRatio)
 }
 
 fn largest_part(view: &View<'_, '_>, metric: CellMetric) -> Told {
-    /// The share of its time from which a part of a program is worth looking at.
+    /// The share of its time above which a part of a program is worth optimising.
     const GOOD_PART: f64 = 0.1;
 
     let shares = each(view, cells_of(view, "slab"), metric.name())?;
@@ -271,7 +271,7 @@ fn largest_part(view: &View<'_, '_>, metric: CellMetric) -> Told {
     }))
 }
 
-/// Returns the cells of an experiment with this suite; none for another.
+/// Returns the cells of an experiment with this suite; empty for another.
 fn cells_of<'a>(view: &View<'_, 'a>, suite: &'a str) -> impl Iterator<Item = &'a BenchCell> {
     let bench: Option<&'a Bench> = view.context.record.header.plan.bench.as_ref();
     let bench = bench.filter(|bench| bench.suite == suite);

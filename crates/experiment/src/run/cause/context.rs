@@ -12,7 +12,7 @@ use crate::run::policy::defaults::mode_in_force;
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::Record;
 
-/// One experiment, as rules see it.
+/// One experiment, as input for rules.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// Its record.
@@ -23,7 +23,7 @@ pub struct Context<'a> {
     pub medians: Medians<'a>,
 }
 
-/// A reading that a rule needs and the record lacks.
+/// A reading that a rule needs but the record lacks.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct MissingInput {
     /// Name of the metric.
@@ -44,14 +44,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Returns the arm's figure less the baseline's.
+    /// Returns the arm's figure minus the baseline's.
     #[must_use]
     pub fn change(self) -> f64 {
         self.arm - self.baseline
     }
 }
 
-/// The result of a rule for one arm; `None` when the rule does not apply.
+/// The result of a rule for one arm; `None` if the rule does not apply.
 pub(super) type Told = Result<Option<(CauseOutcome, Kind)>, MissingInput>;
 
 /// A rule for one arm.
@@ -81,13 +81,13 @@ impl<'a> Context<'a> {
         &self.record.header.plan.policies
     }
 
-    /// Returns the settings of an arm; none for a name that is not in the plan.
+    /// Returns the settings of an arm; empty for a name outside the plan.
     pub(in crate::run) fn settings(&self, arm: &str) -> Settings {
         let found = policy(self.record, arm).map(|policy| policy.settings.clone());
         found.unwrap_or_default()
     }
 
-    /// Returns the mode of anonymous huge pages in force under an arm.
+    /// Returns the active mode of anonymous huge pages under an arm.
     pub(in crate::run) fn mode(&self, arm: &str) -> &str {
         match (self.settings(arm).thp, &self.host().thp) {
             (Some(Thp::Never), _) | (_, Err(_)) => "never",
@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns a setting of khugepaged that holds under an arm.
+    /// Returns the value of a khugepaged setting under an arm.
     pub(super) fn khugepaged(&self, arm: &str, name: &str) -> Option<u64> {
         let own = self.settings(arm).khugepaged.get(name).copied();
         let machine = self.host().thp.as_ref().ok();
@@ -109,14 +109,14 @@ impl<'a> Context<'a> {
         self.table.verdict.policies.get(arm).copied()
     }
 
-    /// Returns the comparison of a metric's middle under an arm with the baseline.
+    /// Returns the comparison of a metric's median under an arm with the baseline.
     pub(super) fn comparison(&self, metric: impl AsRef<str>, arm: &str) -> Option<&'a Comparison> {
         self.table.comparisons.iter().find(|it| {
             it.metric == metric.as_ref() && it.policy == arm && it.statistic == Statistic::Center
         })
     }
 
-    /// Asks a rule about one arm. The report counts failed trials, so no cause repeats them.
+    /// Evaluates a rule for one arm. The report counts failed trials, so no cause repeats them.
     pub(super) fn ask(&self, arm: &'a str, ask: Ask) -> Option<(CauseOutcome, Kind)> {
         match ask(&View { context: self, arm }) {
             Ok(told) => told,
@@ -142,13 +142,13 @@ impl MissingInput {
         }
     }
 
-    /// Returns true when no trial succeeded.
+    /// Returns true if no trial succeeded.
     pub(super) fn is_of_failed_trials(&self) -> bool {
         matches!(self.reason, Missing::TrialFailed | Missing::NotRun)
     }
 }
 
-/// One arm beside the baseline.
+/// One arm with its baseline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'g, 'a> {
     pub(super) context: &'g Context<'a>,

@@ -20,11 +20,11 @@ pub struct HostColdMemory {
     pub hypervisor: Option<String>,
     /// Bytes in huge pages in a typical run.
     pub huge_bytes: f64,
-    /// Returns true when memory was warmed before each trial.
+    /// True if memory was warmed before each trial.
     pub is_warmed: bool,
     /// Kernel time that differs from trial to trial.
     pub uneven: Option<Uneven>,
-    /// Runs after idle beside the baseline's, which are in no other comparison.
+    /// Runs after idle compared with the baseline's; other comparisons do not include them.
     pub rested: Option<Rested>,
     /// A first touch of a huge page that the host has to back, in seconds.
     pub cold_touch_seconds: Option<f64>,
@@ -32,7 +32,7 @@ pub struct HostColdMemory {
     pub warm_touch_seconds: Option<f64>,
 }
 
-/// The first touch of memory is dear because the hypervisor had taken it back.
+/// The first touch of memory is expensive because the hypervisor had taken it back.
 pub(super) fn ask(view: &View<'_, '_>) -> Told {
     let record = view.context.record;
     let Some(huge_bytes) = huge_bytes(record, view.arm) else {
@@ -41,7 +41,7 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
     let uneven = uneven(view, huge_bytes)?;
     let rested = rested(record, view.context.baseline(), view.arm);
     let price = first_touch(record).filter(|_| rested.is_some());
-    // The price of a start decides what to set; that trials differ is the same memory of the host.
+    // The price of a start determines what to set; uneven trials have the same cause.
     let outcome = match (&rested, uneven) {
         (Some(_), _) => CauseOutcome::Shown,
         (None, Some(uneven)) => uneven.outcome,
@@ -59,9 +59,9 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::HostColdMemory(found))))
 }
 
-/// Returns the bytes in huge pages; `None` on bare metal, and when there are too few to ask for a price.
+/// Returns the bytes in huge pages; `None` on bare metal, and if there are too few for a price.
 fn huge_bytes(record: &Record, arm: &str) -> Option<f64> {
-    /// Fewer are not worth a price.
+    /// Less memory is not worth a price.
     const LEAST: f64 = 32.0 * MIB as f64;
 
     let host = &record.header.host;
@@ -72,7 +72,7 @@ fn huge_bytes(record: &Record, arm: &str) -> Option<f64> {
     (bytes >= LEAST).then_some(bytes)
 }
 
-/// Returns the cost of cold and warm touches of a huge page; `None` when too few were cold.
+/// Returns the cost of cold and warm touches of a huge page; `None` if too few were cold.
 fn first_touch(record: &Record) -> Option<TouchPrice> {
     let trials = record.trials.iter().chain(&record.cold);
     TouchPrice::of(trials.filter_map(|trial| trial.first_touch.as_ref()))
@@ -81,23 +81,23 @@ fn first_touch(record: &Record) -> Option<TouchPrice> {
 /// Slow trials of an arm, in which the host probably had to back memory.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Uneven {
-    /// Shown, or cannot be told because the machine also compacted or reclaimed memory.
+    /// Shown, or undecidable because the machine also compacted or reclaimed memory.
     pub outcome: CauseOutcome,
-    /// Kernel time in the middle of the fastest quarter of trials, in seconds.
+    /// Median kernel time of the fastest quarter of trials, in seconds.
     pub fast_seconds: f64,
-    /// Kernel time in the middle of the slowest quarter of trials, in seconds.
+    /// Median kernel time of the slowest quarter of trials, in seconds.
     pub slow_seconds: f64,
     /// Additional kernel time of the slow quarter for each huge page, in seconds.
     pub seconds_per_huge_page: Option<f64>,
 }
 
-/// Returns slow trials that were shown or cannot be told; `None` when trials are alike.
+/// Returns slow trials, shown or undecidable; `None` if the trials are even.
 fn uneven(view: &View<'_, '_>, huge_bytes: f64) -> Result<Option<Uneven>, MissingInput> {
-    /// With a smaller share of huge memory, kernel time is not that of huge pages.
+    /// With a smaller share of huge memory, huge pages do not dominate kernel time.
     const LEAST_SHARE: f64 = 0.5;
     /// The slowest quarter takes this many times as long as the fastest.
     const SPREAD: f64 = 4.0;
-    /// The baseline's kernel time may spread by at most this factor to be called steady.
+    /// The baseline's kernel time counts as steady if it spreads by at most this factor.
     const STEADY: f64 = 2.0;
 
     let (record, baseline) = (view.context.record, view.context.baseline());
@@ -125,7 +125,8 @@ fn uneven(view: &View<'_, '_>, huge_bytes: f64) -> Result<Option<Uneven>, Missin
     }))
 }
 
-/// Returns kernel time in the middle of the fastest and of the slowest quarter of successful trials, from eight on.
+/// Returns the median kernel time of the fastest and of the slowest quarter of successful trials, with at least eight
+/// trials.
 fn quarters(record: &Record, arm: &str) -> Option<[f64; 2]> {
     let trials = good_trials(record, arm);
     let values = trials.filter_map(|trial| trial.value(MetricId::SystemSeconds));
@@ -135,7 +136,7 @@ fn quarters(record: &Record, arm: &str) -> Option<[f64; 2]> {
     (count >= 8).then(|| [values[count / 8], values[count - 1 - count / 8]])
 }
 
-/// Runs after idle under an arm, beside those under the baseline.
+/// Runs after idle under an arm, compared with those under the baseline.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Rested {
@@ -150,35 +151,35 @@ pub enum Rested {
         /// Runs of the arm.
         runs: u64,
     },
-    /// There is no interval: they are too few, or their order was not drawn by lot.
+    /// There is no interval: there are too few runs, or their order was not randomised.
     TooFew {
         /// Runs of the arm.
         runs: u64,
     },
-    /// No run was measured; the first touches give an expectation.
+    /// No run was measured; the first touches give an estimate.
     Unmeasured {
         /// How much longer it takes to touch the huge pages, in seconds.
         expected_seconds: f64,
-        /// Seconds that they save on warm memory, by the mean over rounds.
+        /// Mean savings on warm memory over rounds, in seconds.
         saved_seconds: f64,
     },
 }
 
 impl Rested {
-    /// Returns true when a run after idle was shown to take longer.
+    /// Returns true if a run after idle was shown to take longer.
     #[must_use]
     pub fn is_longer(&self) -> bool {
         matches!(self, Self::Measured { low, .. } if *low > 0.0)
     }
 
-    /// Returns true when a run after idle was shown to take less.
+    /// Returns true if a run after idle was shown to take less.
     #[must_use]
     pub fn is_shorter(&self) -> bool {
         matches!(self, Self::Measured { high, .. } if *high < 0.0)
     }
 
-    /// Returns true when an arm is for back-to-back runs alone: a run after idle was shown to take longer, or is
-    /// expected to. Small pages are cold then too, and pay a part.
+    /// Returns true if an arm is only for back-to-back runs: a run after idle was shown to take longer, or is expected
+    /// to. Small pages are also cold then, and pay a part.
     #[must_use]
     pub fn is_for_back_to_back_runs(&self) -> bool {
         match *self {
@@ -192,11 +193,11 @@ impl Rested {
     }
 }
 
-/// Returns `None` on bare metal, for a service, and when memory was not warmed before trials.
+/// Returns `None` on bare metal, for a service, and if memory was not warmed before trials.
 #[must_use]
 pub fn rested(record: &Record, baseline: &str, arm: &str) -> Option<Rested> {
     let plan = &record.header.plan;
-    // A load meets a server that started long ago.
+    // The load of a service uses a server that started long before.
     let is_asked = plan.host_memory == HostMemory::Warm && plan.service.is_none();
     let huge_bytes = huge_bytes(record, arm).filter(|_| is_asked)?;
     if let Some(row) = after_idle(record, baseline, arm).filter(|_| arm != baseline) {
@@ -211,8 +212,8 @@ pub fn rested(record: &Record, baseline: &str, arm: &str) -> Option<Rested> {
     })
 }
 
-/// Returns the effect of all runs, cold or not: the few pages that are touched before a trial were freed last, and
-/// tell little about the rest.
+/// Returns the effect of all runs, cold or not. The few pages touched before a trial were the most recently freed, and
+/// show little about the rest.
 fn measured(row: &Comparison) -> Rested {
     let runs = u64::from(row.n);
     let interval = row.low.zip(row.high);

@@ -1,7 +1,7 @@
-//! Causes: why an effect is there, or why there is none, as typed figures.
+//! Causes of an effect, or of its absence, as typed figures.
 //!
-//! [`causes`](crate::run::cause::causes) asks every rule of one experiment. A rule speaks of medians over successful
-//! trials, and of differences in seconds by means over paired rounds. It names the cause of a difference only if the
+//! [`causes`](crate::run::cause::causes) evaluates every rule for one experiment. A rule uses medians over successful
+//! trials, and means over paired rounds for differences in seconds. It names the cause of a difference only if the
 //! comparison is decided. `answer::words::cause` has the words, `explain.toml` the evidence.
 //! [`facts`](crate::run::cause::facts) are no causes.
 
@@ -41,10 +41,10 @@ pub use rules::program::{HeapGrewInSteps, ProgramDisablesThp, Translation, Workl
 pub use rules::same_pages::{NothingHuge, SamePages};
 pub use rules::slow_requests::SlowRequestsStalled;
 
-/// One cause, as far as the record shows it.
+/// One cause, as shown by the record.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Cause {
-    /// The arm that it is about; `None` for the whole experiment.
+    /// The arm; `None` for the whole experiment.
     pub arm: Option<String>,
     /// The outcome.
     pub outcome: CauseOutcome,
@@ -56,20 +56,20 @@ pub struct Cause {
     pub kind: Kind,
 }
 
-/// The result of looking for a cause. The order is that in which causes are listed.
+/// The result of looking for a cause, in the order of the report.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseOutcome {
-    /// The evidence is there.
+    /// The evidence exists.
     Shown,
     /// The evidence could not be read.
     CannotTell,
-    /// The evidence was looked for and is not there.
+    /// The evidence was read and does not exist.
     NotShown,
 }
 
 impl CauseOutcome {
-    /// Returns the outcome of evidence that was read.
+    /// Returns the outcome for evidence with readings.
     fn shown_if(is_there: bool) -> Self {
         match is_there {
             true => Self::Shown,
@@ -78,10 +78,10 @@ impl CauseOutcome {
     }
 }
 
-/// Returns all causes of one experiment: shown first, then those that cannot be told, then those not shown.
+/// Returns all causes of one experiment: shown ones first, then undecidable ones, then those not shown.
 ///
-/// Programs that are compared with each other have none, because rules compare policies. Periods of a running process
-/// have none, because rules are about whole runs.
+/// Comparisons of programs have none, because rules compare policies. Periods of a running process have none, because
+/// rules cover whole runs.
 #[must_use]
 pub fn causes(record: &Record, table: &Table) -> Vec<Cause> {
     let plan = &record.header.plan;
@@ -100,9 +100,9 @@ pub fn causes(record: &Record, table: &Table) -> Vec<Cause> {
 pub enum CauseId {
     /// The program keeps huge pages from its own memory.
     ProgramDisablesThp,
-    /// The workload is too short to say much.
+    /// The workload is too short to show much.
     WorkloadTooShort,
-    /// The program ran into the memory limit of its policy.
+    /// The program reached the memory limit of its policy.
     MemoryLimitReached,
     /// The arm changed nothing about the program's pages.
     SamePages,
@@ -112,9 +112,9 @@ pub enum CauseId {
     Breakdown,
     /// The largest share of CPU time that cheaper address translation could save.
     Translation,
-    /// The slowest requests met stalls of the kernel.
+    /// The slowest requests overlapped with stalls of the kernel.
     SlowRequestsStalled,
-    /// The first touch of memory is dear after the hypervisor took it back.
+    /// The first touch of memory is expensive after the hypervisor took it back.
     HostColdMemory,
     /// The kernel tried to allocate huge pages and failed.
     HugeAllocationFellBack,
@@ -155,12 +155,12 @@ impl CauseId {
     }
 }
 
-/// The figures of a cause: their type has its name.
+/// Returns the name used in JSON and documents.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
 #[expect(missing_docs, reason = "the types have the documents")]
 pub enum Kind {
-    /// A reading that the rule needs is missing.
+    /// A reading needed by the rule is missing.
     Unread {
         /// Which one, and why.
         missing: MissingInput,
@@ -185,6 +185,6 @@ pub enum Kind {
     ZeroPageSource(ZeroPageSource),
     ReadFirstPrefault(ReadFirstPrefault),
     GrowthBelowHugePage(GrowthBelowHugePage),
-    /// Of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
+    /// For [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
     LargeShare(LargeShare),
 }

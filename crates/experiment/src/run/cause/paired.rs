@@ -1,6 +1,6 @@
-//! The rounds in which an arm and the baseline both succeeded: the one basis of all differences in seconds.
+//! The rounds in which both an arm and the baseline succeeded: the basis of all differences in seconds.
 //!
-//! Means over the same rounds add up, as medians do not.
+//! Means over the same rounds add up, unlike medians.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial};
 
-/// Returns the trials of an arm that succeeded, without the control.
+/// Returns the successful trials of an arm, without the control.
 pub(super) fn good_trials<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = &'a Trial> {
     arm_trials(record, arm).filter(|trial| trial.succeeded())
 }
 
-/// Returns the runs of the baseline in one round that succeeded, with that of the control.
+/// Returns the successful runs of the baseline in one round, including the control.
 pub(super) fn baseline_runs<'a>(
     record: &'a Record,
     baseline: &str,
@@ -33,7 +33,7 @@ pub(super) struct PairedRounds<'a> {
     rounds: Vec<(&'a Trial, &'a Trial)>,
 }
 
-/// Mean changes of the time of a run and of its parts, in seconds.
+/// Mean changes in the time of a run and its parts, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) wall: f64,
@@ -61,7 +61,7 @@ impl<'a> PairedRounds<'a> {
     /// Returns the means under the baseline and under the arm.
     ///
     /// # Errors
-    /// Why a reading is missing: the means would be those of other rounds.
+    /// Fails with the reason of a missing reading: the means would be over different rounds.
     pub(super) fn means(&self, metric: impl AsRef<str>) -> Result<Pair, Missing> {
         let read = |trial: &Trial| match trial.readings.get(metric.as_ref()) {
             Some(Reading::Missing { missing }) => Err(missing.clone()),
@@ -83,12 +83,12 @@ impl<'a> PairedRounds<'a> {
         }
     }
 
-    /// Returns the mean of the arm less that of the baseline; `None` when a reading is missing.
+    /// Returns the mean of the arm minus that of the baseline; `None` if a reading is missing.
     pub(super) fn change(&self, metric: impl AsRef<str>) -> Option<f64> {
         Some(self.means(metric).ok()?.change())
     }
 
-    /// Returns `None` when wall, user or kernel time is not known.
+    /// Returns `None` if wall, user or kernel time is unknown.
     pub(super) fn times(&self) -> Option<Times> {
         Some(Times {
             wall: self.change(MetricId::WallSeconds)?,

@@ -3,29 +3,28 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most words and the most characters of a cell.
+/// The most words and the most characters in a cell.
 const MOST_PARTS: usize = 8;
 const LONGEST: usize = 120;
 
-/// One cell of a bench: one word for each axis of its suite, parted by `/`, as
-/// `copy/libc/1048576/written/1`.
+/// One cell of a bench: one word for each axis of its suite, separated by `/`, as in `copy/libc/1048576/written/1`.
 ///
-/// Words are of lower-case letters, digits, `.`, `-` and `_`, so that a cell is part of the name
-/// of a metric, an argument of a command line and a column of CSV as it stands.
+/// Words consist of lower-case letters, digits, `.`, `-` and `_`. So a cell can be used unchanged in the name of a
+/// metric, an argument of a command line and a column of CSV.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(try_from = "String", into = "String")]
 pub struct BenchCell(String);
 
 impl BenchCell {
-    /// The cell of these words.
+    /// Creates the cell with these words.
     ///
     /// # Errors
-    /// A sentence that names what is no word, or too many of them.
+    /// Fails with a sentence about an invalid word, or too many words.
     pub fn of(parts: &[&str]) -> Result<Self, String> {
         parts.join("/").parse()
     }
 
-    /// What is no cell: what measuring itself costs, and where it was done.
+    /// The pseudo-cell for the cost and the place of measuring.
     #[must_use]
     pub fn harness() -> Self {
         Self("harness".to_owned())
@@ -42,19 +41,19 @@ impl BenchCell {
         self.parts().nth(axis)
     }
 
-    /// The word of one axis where it is a number, for example of bytes.
+    /// The word of one axis as a number, for example of bytes, if it is one.
     #[must_use]
     pub fn number(&self, axis: usize) -> Option<u64> {
         self.part(axis)?.parse().ok()
     }
 
-    /// As it is written.
+    /// The cell as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of the reading of one metric in this cell.
+    /// The name of one metric's reading in this cell.
     #[must_use]
     pub fn reading(&self, metric: &str) -> String {
         format!("bench/{}/{metric}", self.0)

@@ -1,11 +1,11 @@
-//! Caches and TLBs as the processor reports them, beside a measured curve.
+//! Caches and TLBs as reported by the processor, for comparison with a measured curve.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::missing::{Fact, fact};
 use crate::base::tlb::{Holds, Tlb};
 
-/// Its caches and its translation buffers, or why they are not known.
+/// Its caches and its translation buffers, or why they are unknown.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Processor {
@@ -27,20 +27,20 @@ pub struct Cache {
     pub bytes: u64,
 }
 
-/// How much memory one structure of a processor remembers, and what it is called.
+/// The amount of memory that one structure of a processor covers, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlbReach {
-    /// Its name for people.
+    /// Its name for users.
     pub name: String,
-    /// Bytes of memory; with so much in use it is full.
+    /// Bytes of memory that fill it.
     pub bytes: u64,
-    /// Whether it remembers translations, and not data.
+    /// True for a structure of translations, false for data.
     pub translates: bool,
 }
 
 impl Processor {
-    /// What should show in a curve of loads: the caches, and for each level of buffers the
-    /// pages of this size that they remember.
+    /// The expected steps in a curve of loads: the caches, and for each level of translation buffers the memory that
+    /// they cover with this page size.
     #[must_use]
     pub fn reaches(&self, page_bytes: Option<u64>) -> Vec<TlbReach> {
         let caches = self.caches.iter().flatten().map(|cache| TlbReach {

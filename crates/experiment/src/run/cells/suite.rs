@@ -1,30 +1,30 @@
-//! The suites as data. What is particular to one suite lies in a file of its own.
+//! The suites as data. Code specific to one suite is in a separate file.
 
-/// A set of cells with the same axes.
+/// A set of cells with common axes.
 #[derive(Debug)]
 pub struct Suite {
     /// The word after `hugewise bench`, and after `hugewise-lab bench`.
     pub name: &'static str,
-    /// What the words of a cell mean, in order.
+    /// The meaning of a cell's words, in order.
     pub axes: &'static [CellAxis],
-    /// The metrics that are shown, the one that decides first.
+    /// The displayed metrics, the deciding one first.
     pub metrics: &'static [&'static str],
-    /// What the numbers count, and what is in them: a sentence below the table.
+    /// The definition of the numbers: a sentence below the table.
     pub counted: &'static str,
 }
 
-/// What one word of a cell means.
+/// The meaning of one word of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellAxis {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What its words are.
+    /// The kind of its words.
     pub words: Words,
-    /// Where it is shown.
+    /// Its place in the report.
     pub place: Place,
 }
 
-/// What the words of an axis are.
+/// The kind of an axis's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Names.
@@ -33,11 +33,11 @@ pub enum Words {
     Bytes,
     /// Counts.
     Counts,
-    /// Shares in percent; 0 is the machine as it is.
+    /// Shares in percent; 0 is the unmodified machine.
     Percent,
 }
 
-/// Where an axis is shown.
+/// The place of an axis in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In the heading of a block of rows.
@@ -53,7 +53,7 @@ impl Suite {
         self.metrics.first().copied().unwrap_or("time_seconds")
     }
 
-    /// The metrics in the order of rows: what came out huge explains all the others.
+    /// The metrics in the order of rows: the huge share comes first, because it explains all the others.
     pub fn shown(&self) -> impl Iterator<Item = &'static str> {
         let huge = self.metrics.iter().filter(|&&name| name == HUGE);
         let others = self.metrics.iter().filter(|&&name| name != HUGE);
@@ -61,7 +61,7 @@ impl Suite {
     }
 }
 
-/// The metric that says what came out huge.
+/// The metric for the share of memory that became huge.
 pub const HUGE: &str = "huge_ratio";
 
 const fn axis(name: &'static str, words: Words, place: Place) -> CellAxis {

@@ -1,10 +1,9 @@
-//! Which policy to choose, where one or several are better than the baseline.
+//! Picks a policy to recommend if one or more are better than the baseline.
 //!
-//! A policy is placed above another where it is shown to be better than that one: their intervals
-//! in the one claim lie apart, which costs no error, or the rounds that both ran refute that they are
-//! alike. This test is a claim of their own, with the error of the first: only
-//! policies that are better than the baseline are asked, and a wrong place among them costs less
-//! than a wrong *better*.
+//! A policy ranks above another if it is shown to be better. Either their intervals in the one claim do not overlap,
+//! which costs no error, or the rounds that both ran refute equality. This second test is a separate claim with the
+//! same error as the first. It covers only policies better than the baseline, and a wrong rank costs less than a wrong
+//! *better*.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,18 +18,18 @@ use crate::run::plan::JudgeBy;
 use crate::run::policy::Settings;
 use crate::run::stats::{ALPHA, Quantile, Side, Sums, mean_ratio};
 
-/// A policy that is as good as the best one, as far as the rounds tell.
+/// A policy that the rounds cannot distinguish from the best one.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Rival {
     /// Its name.
     pub policy: String,
-    /// Rounds in which both ran.
+    /// Number of rounds in which both ran.
     pub rounds: u32,
     /// The typical best / rival, or best − rival; `None` when nothing was compared.
     #[serde(default)]
     pub estimate: Option<f64>,
-    /// Lower end of the interval of best / rival, or best − rival in the unit of the metric where
-    /// a zero forbids a ratio; `None` with too few rounds.
+    /// Lower end of the interval of best / rival; of best − rival, in the unit of the metric, if a zero rules out a
+    /// ratio. `None` with too few rounds.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -42,9 +41,9 @@ pub struct Rival {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {
-    /// It leaves everything as it is.
+    /// It changes nothing.
     ChangesNothing,
-    /// It changes the program alone, and no setting of the machine.
+    /// It changes only the program and no system-wide setting.
     ChangesProgramAlone,
     /// It changes the program without tracing it.
     NeedsNoTracing,
@@ -54,12 +53,12 @@ pub enum Preference {
     FirstInPlan,
 }
 
-/// Both ends of an interval, where there is one.
+/// Both ends of an interval, if there is one.
 type Interval = Option<(f64, f64)>;
 
 impl Evidence<'_> {
-    /// Fills in the best policy of a verdict, its rivals and why it is preferred to them. Where
-    /// no policy is better that is the baseline, unless some policy is not decided.
+    /// Fills in the best policy of a verdict, its rivals and why it is preferred to them. If no policy is better, the
+    /// best is the baseline, unless some policy is undecided.
     pub(super) fn choose(&self, verdict: &mut Verdict, rows: &[Comparison]) {
         let better: Vec<&str> = self
             .policies()
@@ -82,7 +81,7 @@ impl Evidence<'_> {
             let mut others = better.iter().filter(|other| *other != policy);
             !others.any(|other| self.is_better(verdict, rows, other, policy))
         });
-        // Two tests that err may contradict each other.
+        // Two tests with errors may contradict each other.
         let leaders = if leaders.is_empty() { better } else { leaders };
         let ahead = |policy: &&str| {
             let mut others = leaders.iter().filter(|other| *other != policy);
@@ -103,7 +102,7 @@ impl Evidence<'_> {
         verdict.best = Some(best.to_owned());
     }
 
-    /// Malloc alone, where the huge pages of a policy that is better than the baseline were shown to hurt.
+    /// Returns the allocator-only policy if a policy is better than the baseline but its huge pages were shown to hurt.
     fn better_without_huge_pages(&self, policy: &str) -> Option<String> {
         let mut policies = self.record.header.plan.policies.iter();
         let policy = policies.find(|it| it.name == policy)?;
@@ -118,7 +117,7 @@ impl Evidence<'_> {
         policies.map(|policy| policy.name.as_str())
     }
 
-    /// Whether `one` was shown to be better than `other`.
+    /// Returns true if `one` was shown to be better than `other`.
     fn is_better(&self, verdict: &Verdict, rows: &[Comparison], one: &str, other: &str) -> bool {
         let ends = |policy| judged_interval(verdict, rows, policy);
         let both = ends(one).zip(ends(other));
@@ -135,8 +134,8 @@ impl Evidence<'_> {
         }
     }
 
-    /// Returns true if the whole interval of `one` is better than the estimate of `other`: not shown to be better,
-    /// but too much to give away for a smaller change.
+    /// Returns true if the whole interval of `one` is better than the estimate of `other`. This does not show `one` to
+    /// be better, but is too much to give up for a smaller change.
     fn is_ahead(&self, verdict: &Verdict, rows: &[Comparison], one: &str, other: &str) -> bool {
         let own = judged_interval(verdict, rows, one);
         let estimate = row(rows, &verdict.metric, Statistic::Center, other).and_then(|it| it.ratio);
@@ -211,7 +210,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whether `one` needs less memory than `other`, by more than the threshold.
+    /// Returns true if `one` needs less memory than `other` by more than the threshold.
     fn needs_less(&self, rows: &[Comparison], one: &str, other: &str) -> bool {
         let ends = |policy| {
             let metric = MetricId::PeakRssBytes.name();
@@ -222,14 +221,14 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns true where more requests failed under the policy, for certain: no gain is worth that,
-/// and the gain may be that of answers which were left out.
+/// Returns true if more requests certainly failed under the policy. No gain is worth that, and the gain may come from
+/// the missing answers.
 fn fails_more_requests(rows: &[Comparison], policy: &str) -> bool {
     let mut own = rows.iter().filter(|row| row.policy == policy);
     own.any(|row| is_count_of_failures(&row.metric) && row.change == Change::Higher)
 }
 
-/// What a policy changes.
+/// The scope of a policy's changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Nothing,
@@ -239,12 +238,12 @@ enum Reach {
     Machine,
 }
 
-/// The rounds of two policies: the one, and the other in the place of a baseline.
+/// The rounds of two policies, the second one used as the baseline.
 struct Pair(Draws);
 
 impl Pair {
-    /// The interval of the one over the other on the scale, with the error shared by all pairs of
-    /// judged policies. No pair test exists of a tail.
+    /// The interval of the first over the second on the scale, with the error shared by all pairs of judged policies. A
+    /// tail has no pair test.
     fn interval(&self, question: Question) -> Interval {
         let claims = question.claims;
         let pairs = (claims * claims.saturating_sub(1) / 2).max(1);

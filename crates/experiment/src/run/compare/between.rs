@@ -1,9 +1,9 @@
-//! Two records against each other: the same policy on two machines, kernels or builds.
+//! Comparison of two records: the same policy on two machines, kernels or builds.
 //!
-//! Nothing was shuffled between the two, so nothing protects this comparison from whatever else changed from one
-//! to the other. Two sessions of one program on one boot differ by more than the trials of each: the typical
-//! values are compared without an interval, and only what lies far apart is called a change. Records whose
-//! circumstances differ are refused.
+//! Nothing was shuffled between the two records, so this comparison cannot exclude other changes between them. Two
+//! sessions of one program on one boot differ by more than the trials of each. The typical values are therefore
+//! compared without an interval, and only a large distance is reported as a change. Records with different
+//! circumstances are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -22,22 +22,21 @@ use crate::run::compare::{
 use crate::run::record::Record;
 use crate::run::trial::Trial;
 
-/// Whether records of different circumstances may be compared.
+/// How records of different circumstances are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
-    /// No: the difference could be the circumstances'.
+    /// They are refused: the difference could be due to the circumstances.
     Refused,
-    /// Yes, and every comparison says what differs.
+    /// They are compared, and every comparison lists what differs.
     Allowed,
 }
 
-/// Compares record `b` against record `a`, policy by policy, for each policy that both have.
-/// In every row `policy` and `baseline` are that policy's name: its value in `b` against its
-/// value in `a`. The metric, the threshold and the words are those of `b`'s plan.
+/// Compares record `b` with record `a` for each policy in both. In every row, `policy` and `baseline` are that policy's
+/// name: its value in `b` against its value in `a`. The metric, the threshold and the wording come from `b`'s plan.
 ///
 /// # Errors
-/// When circumstances differ and that was not allowed, naming each; when no policy or verdict
-/// metric is in both.
+/// Fails if circumstances differ and this was not allowed (it lists each difference), or if no policy or verdict metric
+/// occurs in both.
 pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareError> {
     let differences = differences(a, b);
     if across == Across::Refused && !differences.is_empty() {
@@ -120,10 +119,10 @@ impl<'a> Two<'a> {
     }
 }
 
-/// The policies that all of these records have, in the order of the last.
+/// The policies that all of these records have, in the order of the last record.
 ///
 /// # Errors
-/// When there is none.
+/// Fails if there is none.
 pub(super) fn of_both<'a>(records: &[&'a Record]) -> Result<Vec<&'a str>, CompareError> {
     let names = |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
     let has = |record: &&'a Record, name: &str| names(record).any(|it| it == name);
@@ -150,7 +149,7 @@ pub(super) fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, 
     (values, warnings)
 }
 
-/// Every circumstance in which two records differ, as `field: before → after`.
+/// All differences in the circumstances of two records, as `field: before → after`.
 pub(super) fn differences(a: &Record, b: &Record) -> Vec<String> {
     let (p, q) = (&a.header.plan, &b.header.plan);
     let mut found = Vec::new();
@@ -166,7 +165,7 @@ pub(super) fn differences(a: &Record, b: &Record) -> Vec<String> {
     found
 }
 
-/// What differs between two hosts and can change what is measured, as `field: before → after`.
+/// All differences between two hosts that can affect the measurement, as `field: before → after`.
 #[must_use]
 pub fn host_differences(x: &Host, y: &Host) -> Vec<String> {
     let mut differences = Vec::new();
@@ -184,7 +183,7 @@ pub fn host_differences(x: &Host, y: &Host) -> Vec<String> {
     compare("hypervisor", &hypervisors[0], &hypervisors[1], found);
     let governors = [&x.governor, &y.governor].map(shown);
     compare("governor", &governors[0], &governors[1], found);
-    // The kernel keeps a little more or less of the memory for itself from boot to boot.
+    // The memory that the kernel reserves for itself varies slightly between boots.
     if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
         let memory = [x, y].map(|host| mib(host.memory_bytes));
         compare("memory", &memory[0], &memory[1], found);
@@ -222,7 +221,7 @@ fn thp_differences(x: &ThpSettings, y: &ThpSettings, found: &mut Vec<String>) {
     each("", &named(x), &named(y), found);
 }
 
-/// What two tables of settings say differently, entry by entry.
+/// Adds the differing entries of two tables of settings.
 fn each<K: Ord + Display, V: PartialEq + Display>(
     prefix: &str,
     x: &BTreeMap<K, V>,
@@ -237,7 +236,7 @@ fn each<K: Ord + Display, V: PartialEq + Display>(
     }
 }
 
-/// In a unit that is small enough to tell two machines apart.
+/// Formats bytes in a unit small enough to distinguish two machines.
 fn mib(bytes: u64) -> String {
     format!("{} MiB", bytes / MIB)
 }

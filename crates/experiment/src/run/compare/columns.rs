@@ -1,4 +1,4 @@
-//! Which metrics a record holds, in the order of reports, and which direction is good.
+//! The metrics of a record, in the order of reports, and their good directions.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::run::metric::{Better, METRICS};
 use crate::run::record::Record;
 use crate::run::trial::{Reading, readings};
 
-/// The names of all metrics that any of the records read or tried to read: the table's, then
-/// those of the folio sizes by size, then the printed ones in the order of the plan.
+/// The names of all metrics that any of the records read or tried to read. The built-in ones come first, then the folio
+/// sizes by size, then the printed ones in the order of the plan.
 pub(super) fn names(records: &[&Record]) -> Vec<String> {
     let trials = records.iter().flat_map(|record| &record.trials);
     let mut left = readings::names(trials.map(|trial| &trial.readings));
@@ -31,7 +31,7 @@ pub(super) fn names(records: &[&Record]) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The size in the name of a folio metric; what is no folio metric sorts last.
+/// The size in the name of a folio metric; other names sort last.
 fn folio_kib(name: &str) -> u64 {
     name.strip_prefix("mthp_")
         .and_then(|rest| rest.split_once("kib_"))
@@ -39,8 +39,8 @@ fn folio_kib(name: &str) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Which direction is good: as the plan says of a printed metric, else as the table says.
-/// `None` for a name that neither knows.
+/// The good direction: from the plan for a printed metric, otherwise from the metric table. `None` for a name in
+/// neither.
 pub(super) fn better(record: &Record, name: &str) -> Option<Better> {
     let printed = record
         .header
@@ -53,7 +53,7 @@ pub(super) fn better(record: &Record, name: &str) -> Option<Better> {
         .or_else(|| metric::find(name).map(|metric| metric.better))
 }
 
-/// Whether the tails over rounds of single numbers are worth rows of their own.
+/// Returns true if the tails over rounds of single numbers deserve separate rows.
 pub(super) fn has_tails(record: &Record, name: &str) -> bool {
     name == MetricId::WallSeconds.name()
         || record
@@ -64,12 +64,12 @@ pub(super) fn has_tails(record: &Record, name: &str) -> bool {
             .any(|metric| metric.name == name)
 }
 
-/// Metrics of which a trial has more than one number.
+/// Metrics with more than one number per trial.
 #[derive(Debug, Default)]
 pub(crate) struct Forms<'a> {
-    /// Those whose values were counted, so that those of all trials can be merged.
+    /// Those with counted values, so that the values of all trials can be merged.
     pub(crate) counted: BTreeSet<&'a str>,
-    /// Those whose values stand one by one.
+    /// Those with individually listed values.
     pub(crate) listed: BTreeSet<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! The A/A control: whether the baseline, run twice in each round, agrees with itself.
+//! The A/A control: does the baseline, run twice in each round, agree with itself?
 
 use serde::Serialize;
 use strum::Display;
@@ -6,32 +6,32 @@ use strum::Display;
 use super::Comparison;
 use super::effect::limit;
 
-/// How far two runs of one policy lie apart here. The shuffle makes the two
-/// alike, so a difference is chance; it is shown, and judges nothing.
+/// The difference between two runs of one policy. The shuffle makes the two equivalent, so any difference is chance. It
+/// is shown, but decides nothing.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Control {
     /// The second run of the baseline against the first.
     pub comparison: Comparison,
 }
 
-/// What the control shows.
+/// The outcome of the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlOutcome {
-    /// The baseline differs from itself by less than the effect that is reported, at the weak end of its
-    /// interval, or than the threshold where none is.
+    /// The baseline differs from itself by less than the weak end of the reported effect's interval, or by less than
+    /// the threshold if no effect is reported.
     #[strum(serialize = "passed")]
     Passed,
-    /// Its interval is too wide to say so, or too few rounds gave none.
+    /// Its interval is too wide to decide, or too few rounds gave no interval.
     #[strum(serialize = "inconclusive")]
     TooWide,
-    /// It differs from itself by more than the threshold: so much is chance here.
+    /// It differs from itself by more than the threshold, so differences of that size are chance here.
     #[strum(serialize = "failed")]
     Failed,
 }
 
 impl Control {
-    /// What it shows. `threshold` is a share of the baseline; `smallest` is the smallest effect that may be behind
+    /// Returns the outcome. `threshold` is a share of the baseline; `smallest` is the smallest effect compatible with
     /// what is reported as better or worse, as [`Comparison::least_distance`].
     #[must_use]
     pub fn outcome(&self, threshold: f64, smallest: Option<f64>) -> ControlOutcome {
@@ -49,8 +49,8 @@ impl Control {
         }
     }
 
-    /// What its interval must lie within: the smallest effect that is reported, or the threshold
-    /// where that is larger. On the scale of [`Comparison::ends`].
+    /// The limit for the interval of the control: the smallest reported effect or the threshold, whichever is larger.
+    /// On the scale of [`Comparison::ends`].
     #[must_use]
     pub fn limit(&self, threshold: f64, smallest: Option<f64>) -> f64 {
         self.on_scale(threshold).max(smallest.unwrap_or(0.0))

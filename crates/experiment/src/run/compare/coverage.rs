@@ -1,4 +1,4 @@
-//! Whether two policies gave the program the same pages: the proof of treatment.
+//! Manipulation check: did two policies give the program the same pages?
 
 use crate::run::compare::Why;
 use crate::run::compare::medians::arm_trials;
@@ -9,24 +9,23 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::readings;
 
-/// Fewer rounds than these say nothing about what is typical.
+/// Fewer rounds do not establish a typical value.
 const FEWEST_ROUNDS: u32 = 3;
 
-/// Fewer huge pages than these may be another moment of the samples.
+/// A smaller number of huge pages may come from the timing of the samples.
 pub(in crate::run) const MANY_PAGES: f64 = 8.0;
 
-/// Faults may differ by this share: a short program can gain and lose its huge pages between
-/// two samples, but not without its number of faults giving it away.
+/// Faults may differ by this share. A short program can gain and lose its huge pages between two samples, but its
+/// number of faults then reveals it.
 pub(in crate::run) const FAULTS: f64 = 0.05;
 
-/// Returns why `policy` had no effect on the program's pages, or `None` when it
-/// had one, might have had one, or was never meant to differ from the baseline.
+/// Returns why `policy` had no effect on the program's pages; `None` if it had one, might have had one, or was never
+/// meant to differ from the baseline.
 ///
-/// Only policies that differ in nothing but pages are judged. For every kind of huge page and
-/// folio the typical amounts may differ by one huge page or 1 % of the peak memory, whichever
-/// is more; a kind that could not be read is not counted, but anonymous huge pages and faults
-/// must have been read. Faults count for a command alone: those of a server are as many as its load
-/// asks for.
+/// Only policies that differ solely in pages are judged. For every kind of huge page and folio, the typical amounts may
+/// differ by one huge page or 1 % of the peak memory, whichever is more. A kind that could not be read is not counted,
+/// but anonymous huge pages and faults must have been read. Faults count only for a command: those of a server depend
+/// on its load.
 pub(super) fn no_effect(
     record: &Record,
     rounds: &Rounds,
@@ -39,7 +38,7 @@ pub(super) fn no_effect(
     }
     let typical = |metric: &str| typical(rounds, metric, &baseline.name, &policy.name);
     let (faults, policy_faults) = typical(MetricId::MinorFaultsTotal.name())?;
-    // A server faults as its requests come, and lives from one sample to the next.
+    // A server faults as requests arrive, and lives longer than one sampling interval.
     let is_service = record.header.plan.service.is_some();
     if !is_service && (policy_faults - faults).abs() > FAULTS * faults {
         return None;
@@ -55,7 +54,7 @@ pub(super) fn no_effect(
     let rss = typical(MetricId::PeakRssBytes.name()).map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
-    // What lived between two samples was still counted when it was made.
+    // Memory that lived between two samples was still counted when it was created.
     let (huge, policy_huge) =
         typical(MetricId::Counter(Counter::ThpFaultAlloc).name()).unwrap_or_default();
     if (policy_huge - huge).abs() * pmd > allowed {
@@ -68,7 +67,7 @@ pub(super) fn no_effect(
     (apart(farthest) <= allowed).then(|| pages(&read, [faults, policy_faults]))
 }
 
-/// What a policy itself made huge in a typical trial, in bytes; it may be gone at the end.
+/// Bytes that a policy itself made huge in a typical trial; they may be gone at the end.
 fn collapsed(record: &Record, policy: &str) -> f64 {
     let trials = arm_trials(record, policy).filter_map(|trial| trial.read_back.tracing.as_ref());
     let bytes = trials.map(|tracing| {
@@ -85,7 +84,7 @@ fn apart(kind: &Kind<'_>) -> f64 {
     (kind.2 - kind.1).abs()
 }
 
-/// How the pages of two policies were the same, by the kind of which most was huge.
+/// How the pages of two policies were the same, by the kind with the most huge memory.
 fn pages(read: &[Kind<'_>], faults: [f64; 2]) -> Why {
     let largest = read
         .iter()
@@ -99,7 +98,7 @@ fn pages(read: &[Kind<'_>], faults: [f64; 2]) -> Why {
     }
 }
 
-/// The metrics that tell how much memory was huge.
+/// The metrics of the amount of huge memory.
 pub(crate) fn huge_kinds(record: &Record) -> std::collections::BTreeSet<&str> {
     let is_kind = |name: &&str| {
         let huge = name.starts_with("huge_") || name.starts_with("hugetlb_");

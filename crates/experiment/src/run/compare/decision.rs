@@ -13,29 +13,29 @@ use crate::run::stats::{
     ALPHA, Draw, MeanRatio, Shape, Side, Sums, at_most, mean_ratio, median, shape,
 };
 
-/// A policy that is better or makes no difference is not left before its worst runs are at most
-/// this share of all: fewer rounds could not have seen them.
+/// A policy found better or without a difference keeps running until its worst runs are at most this share of all.
+/// Fewer rounds could not have revealed them.
 const UNSEEN: f64 = 0.25;
 
-/// The runs of a policy beside those of the baseline, in the verdict metric. *Better* and
-/// *worse* are those of the metric: for a time, smaller is better.
+/// The runs of a policy compared with those of the baseline, in the verdict metric. *Better* and *worse* follow the
+/// metric: for a time, smaller is better.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Runs {
-    /// Runs of the policy.
+    /// Number of runs of the policy.
     pub of: u32,
-    /// How many of them were better than 95 % of the baseline's runs.
+    /// Number of runs better than 95 % of the baseline's runs.
     pub better: u32,
-    /// How many were worse than 95 % of the baseline's runs.
+    /// Number of runs worse than 95 % of the baseline's runs.
     pub worse: u32,
-    /// The usual one among the better runs, over the baseline's median.
+    /// The typical value of the better runs, over the baseline's median.
     pub better_ratio: Option<f64>,
-    /// The usual one among the worse runs, over the baseline's median.
+    /// The typical value of the worse runs, over the baseline's median.
     pub worse_ratio: Option<f64>,
-    /// Share of runs worse than any of the baseline's that these rounds do not exclude.
+    /// Largest share of runs worse than all of the baseline's that these rounds do not exclude.
     pub worse_at_most: f64,
-    /// The mean under the policy over that of the baseline; `None` where that is zero.
+    /// The mean under the policy over that of the baseline; `None` if the latter is zero.
     pub mean: Option<f64>,
-    /// Lower end of its interval, which is not corrected for the number of policies.
+    /// Lower end of its interval, not corrected for the number of policies.
     pub mean_low: Option<f64>,
     /// Upper end.
     pub mean_high: Option<f64>,
@@ -45,30 +45,30 @@ pub struct Runs {
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
     pub(super) answer: PolicyAnswer,
-    /// Whether no further round is needed.
+    /// True if no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Runs,
-    /// The typical run's, where it may show something.
+    /// The effect on the typical run, if it may show something.
     pub(super) effect: Option<Effect>,
 }
 
-/// What a policy is judged by.
+/// The criteria by which a policy is judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question {
     pub(super) better: Better,
     pub(super) threshold: f64,
-    /// How many policies share the error.
+    /// The number of policies that share the error.
     pub(super) claims: u32,
     pub(super) judge_by: JudgeBy,
 }
 
 impl Question {
-    /// Whether the property has no exact test.
+    /// Returns true if the property has no exact test.
     pub(super) fn is_approximate(self) -> bool {
         matches!(self.judge_by, JudgeBy::Mean | JudgeBy::P95)
     }
 
-    /// The mean is a figure by itself, unless it is what is judged.
+    /// The error of the mean's interval: uncorrected, unless the mean is the judged property.
     fn alpha_of_mean(self) -> f64 {
         match self.judge_by {
             JudgeBy::Mean => ALPHA / f64::from(self.claims.max(1)),
@@ -76,7 +76,7 @@ impl Question {
         }
     }
 
-    /// The side of an effect that is a gain.
+    /// The side of an effect that counts as a gain.
     pub(super) fn gain(self) -> Side {
         match self.better {
             Better::Higher => Side::Above,
@@ -85,7 +85,7 @@ impl Question {
     }
 }
 
-/// What is asked of the rounds of a policy, and what they show of single runs.
+/// A question about the rounds of a policy, with what they show of single runs.
 struct Case {
     question: Question,
     limit: f64,
@@ -115,7 +115,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
     })
 }
 
-/// The answer of the mean alone.
+/// The answer based only on the mean.
 fn by_mean(runs: &Runs, question: Question) -> PolicyAnswer {
     let ends = runs.mean_low.zip(runs.mean_high);
     let most = 1.0 + question.threshold;
@@ -130,13 +130,13 @@ fn by_mean(runs: &Runs, question: Question) -> PolicyAnswer {
     }
 }
 
-/// Whether `rounds` more could decide, if the rounds go on as they did, with two standard
-/// errors in favour of a decision. Stopping on this costs power and no validity.
+/// Returns true if `rounds` more could decide if the rounds continue as before, with a margin of two standard errors in
+/// favour of a decision. Stopping on this costs power but not validity.
 pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) -> bool {
     let Some(case) = Case::of(draws, question).filter(|_| !question.is_approximate()) else {
         return true;
     };
-    // What is half shown of single runs may still be shown.
+    // Partial evidence about single runs may still become sufficient.
     if question.judge_by == JudgeBy::Shape
         && case.shape.larger.max(case.shape.smaller) >= needed_of_single_runs(question.claims) / 2.0
     {
@@ -149,8 +149,8 @@ pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) ->
         || may_refute(-case.limit, Side::Above) && may_refute(case.limit, Side::Below)
 }
 
-/// The fewest rounds that can give an answer if so many policies share the error: those in which every run of a
-/// policy is far from every run of the baseline.
+/// The fewest rounds that can give an answer if so many policies share the error. It assumes that every run of a policy
+/// is far from every run of the baseline.
 #[must_use]
 pub fn fewest_rounds(claims: u32, blocks: Blocks) -> u32 {
     let sizes = |round: usize| match (blocks, claims, round) {
@@ -161,14 +161,14 @@ pub fn fewest_rounds(claims: u32, blocks: Blocks) -> u32 {
     fewest(claims, sizes)
 }
 
-/// The same of one claim about single runs of two policies.
+/// The same for one claim about single runs of two policies.
 #[must_use]
 pub fn fewest_rounds_of_single_runs() -> u32 {
     fewest(1, |_| [1, 1])
 }
 
-/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone
-/// beside malloc alone.
+/// The fewest rounds that can answer the questions about these policies: each against the baseline, and its isolated
+/// huge pages against the allocator-only policy.
 #[must_use]
 pub fn fewest_rounds_of(policies: &[Policy], baseline: &str, blocks: Blocks) -> u32 {
     let blocks = blocks.of_first_round(policies.len());
@@ -179,13 +179,13 @@ pub fn fewest_rounds_of(policies: &[Policy], baseline: &str, blocks: Blocks) -> 
     }
 }
 
-/// The round after which a plan may have its first answer: no earlier than its shortest experiment.
+/// The first round at which a plan can have an answer: no earlier than its shortest experiment.
 #[must_use]
 pub fn first_answer(plan: &Plan) -> u32 {
     fewest_rounds_of(&plan.policies, &plan.baseline, plan.blocks).max(plan.bounds.min_rounds)
 }
 
-/// The fewest rounds of one claim, if a round has so many runs of the policy and of the baseline.
+/// The fewest rounds for one claim, if a round has so many runs of the policy and of the baseline.
 fn fewest(claims: u32, sizes: impl Fn(usize) -> [usize; 2]) -> u32 {
     const MOST: usize = 64;
     let draws = (0..MOST).filter_map(|round| {
@@ -208,7 +208,7 @@ impl Case {
         })
     }
 
-    /// The effect on the typical run. Most rounds show nothing yet, and need no interval to know it.
+    /// The effect on the typical run. Most rounds show nothing yet, which is decided without an interval.
     fn effect(&self, draws: &Draws) -> Option<Effect> {
         let claims = self.question.claims;
         let sums = Sums::of(&draws.scaled);
@@ -233,7 +233,7 @@ impl Case {
     fn is_settled(&self, answer: PolicyAnswer, runs: &Runs) -> bool {
         match answer {
             PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse => true,
-            // A policy that is worse is not chosen, however its rare runs are.
+            // A worse policy is not chosen, whatever its rare runs do.
             PolicyAnswer::Worse => true,
             PolicyAnswer::Better if self.question.judge_by != JudgeBy::Shape => true,
             PolicyAnswer::Better => runs.worse == 0 || runs.worse_at_most <= UNSEEN,
@@ -243,8 +243,8 @@ impl Case {
     }
 }
 
-/// The answer, if the typical run gives `typical` and single runs were shown to gain or to lose. A shift of all
-/// runs is both the typical run and some runs.
+/// The answer if the typical run gives `typical` and single runs were shown to gain or to lose. A shift of all runs
+/// affects both the typical run and single runs.
 fn with_single_runs(typical: PolicyAnswer, some_gain: bool, some_loss: bool) -> PolicyAnswer {
     match (typical, some_gain, some_loss) {
         (_, true, true) | (PolicyAnswer::Better, _, true) | (PolicyAnswer::Worse, true, _) => {
@@ -295,7 +295,7 @@ fn runs(draws: &Draws, question: Question, limit: f64) -> Option<Runs> {
     })
 }
 
-/// Whether each run of the policy was worse than every run of the baseline.
+/// For each run of the policy, true if it was worse than every run of the baseline.
 fn worst(draws: &Draws, sign: f64, limit: f64) -> Vec<bool> {
     let scaled = || draws.scaled.iter();
     let most = scaled()
@@ -308,7 +308,7 @@ fn worst(draws: &Draws, sign: f64, limit: f64) -> Vec<bool> {
         .collect()
 }
 
-/// The mean under the policy over that of the baseline, where a ratio makes sense.
+/// The mean under the policy over that of the baseline, if a ratio makes sense.
 fn mean(draws: &Draws, alpha: f64) -> Option<MeanRatio> {
     let is_ratio = draws.scale == Scale::Ratio;
     is_ratio.then(|| mean_ratio(&draws.values, alpha)).flatten()

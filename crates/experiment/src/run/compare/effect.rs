@@ -3,7 +3,7 @@
 use crate::run::compare::{Change, Scale};
 use crate::run::stats::{ALPHA, Draw, Shift, Sums, median, unpaired};
 
-/// An effect, on the logarithm for a ratio.
+/// An effect, as a logarithm if it is a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effect {
     pub(super) scale: Scale,
@@ -11,22 +11,22 @@ pub(super) struct Effect {
     pub(super) policy_value: f64,
     pub(super) estimate: f64,
     pub(super) interval: Option<(f64, f64)>,
-    /// Two-sided, with the number of claims that share the error.
+    /// Two-sided, corrected for the number of claims that share the error.
     pub(super) p: Option<f64>,
-    /// What the values show without any statistics, where they hardly scatter.
+    /// A conclusion from the values without statistics, if they hardly scatter.
     pub(super) fact: Option<Fact>,
 }
 
-/// What a few rounds show by their values alone.
+/// A conclusion from the values of a few rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fact {
-    /// Policy and baseline lie far apart.
+    /// The values of policy and baseline do not overlap.
     Apart(Change),
-    /// All values lie within this, on the scale.
+    /// All values are within this distance, on the scale.
     Within(f64),
 }
 
-/// The part of the error that bets on single runs share; the direction of the typical run has the rest.
+/// The part of the error spent on bets on single runs; the direction of the typical run has the rest.
 const OF_SINGLE_RUNS: f64 = 0.1;
 
 /// The error of one end of an interval, if so many claims share that of the experiment.
@@ -34,8 +34,8 @@ pub(super) fn one_sided(claims: u32) -> f64 {
     ALPHA * (1.0 - OF_SINGLE_RUNS) / 2.0 / f64::from(claims.max(1))
 }
 
-/// The two-sided p-value of no effect as one of so many claims: at most [`ALPHA`] exactly if the interval leaves
-/// out zero.
+/// The two-sided p-value of no effect as one of so many claims: at most [`ALPHA`] if and only if the interval excludes
+/// zero.
 fn p_of(sums: &Sums<'_>, claims: u32) -> f64 {
     let level = 2.0 * one_sided(claims);
     (sums.p(level) / level * ALPHA).min(1.0)
@@ -46,7 +46,7 @@ pub(super) fn needed_of_single_runs(claims: u32) -> f64 {
     -(ALPHA * OF_SINGLE_RUNS / 2.0 / f64::from(claims.max(1))).ln()
 }
 
-/// Ratio where every value allows a logarithm, else difference.
+/// Ratio if every value has a logarithm, otherwise difference.
 pub(super) fn scale_of(mut values: impl Iterator<Item = f64>) -> Scale {
     if values.all(|value| value > 0.0) {
         Scale::Ratio
@@ -63,7 +63,7 @@ pub(super) fn on(scale: Scale, baseline: f64, policy: f64) -> f64 {
     }
 }
 
-/// The rounds of one policy and metric: what the shuffle dealt.
+/// The rounds of one policy and metric, as the shuffle assigned them.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     pub(super) scale: Scale,
@@ -101,10 +101,9 @@ impl Draws {
     }
 }
 
-/// The threshold on the scale. For a ratio it is the same number of steps up and down: 1 % more
-/// is × 1.01, 1 % less is ÷ 1.01, so that swapping the arms swaps the answer. For a difference
-/// it is that share of the baseline's median: of a baseline of zero, nothing, and any difference
-/// counts.
+/// The threshold on the scale. For a ratio it is the same number of steps up and down: 1 % more is × 1.01, 1 % less is
+/// ÷ 1.01. So swapping the arms swaps the answer. For a difference it is that share of the baseline's median. With a
+/// baseline of zero it is zero, and any difference counts.
 pub(super) fn limit(scale: Scale, baseline_value: f64, threshold: f64) -> f64 {
     match scale {
         Scale::Ratio => threshold.ln_1p(),
@@ -112,13 +111,13 @@ pub(super) fn limit(scale: Scale, baseline_value: f64, threshold: f64) -> f64 {
     }
 }
 
-/// Values this many times further apart than they scatter need no test: that 57,000 faults
-/// became 100 in each of three rounds is a fact.
+/// Values separated by this many times their scatter need no test. For example, 57,000 faults that became 100 in each
+/// of three rounds are a fact.
 const APART: f64 = 10.0;
-/// One or two rounds scatter nowhere.
+/// One or two rounds show no scatter.
 const FEWEST_FOR_A_FACT: usize = 3;
 
-/// What `baselines` and `policies` of so many rounds show by their values alone.
+/// The conclusion from the values of `baselines` and `policies` over so many rounds.
 fn fact(scale: Scale, [baselines, policies]: [&[f64]; 2], rounds: usize) -> Option<Fact> {
     if rounds < FEWEST_FOR_A_FACT {
         return None;
@@ -145,7 +144,7 @@ fn fact(scale: Scale, [baselines, policies]: [&[f64]; 2], rounds: usize) -> Opti
     }))
 }
 
-/// The part of an interval that can be: what is never below zero cannot fall by more than there was.
+/// The possible part of an interval: a value that is never below zero cannot fall by more than the baseline.
 fn possible(draws: &Draws, (low, high): (f64, f64)) -> (f64, f64) {
     let (baselines, policies) = (draws.baselines(), draws.policies());
     let mut all = baselines.iter().chain(&policies);
@@ -157,7 +156,7 @@ fn possible(draws: &Draws, (low, high): (f64, f64)) -> (f64, f64) {
 }
 
 impl Effect {
-    /// Of rounds, as one of so many claims.
+    /// The effect in rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
         let effect = Self::untested(draws, claims)?;
         let p = p_of(&Sums::of(&draws.scaled), claims);
@@ -167,7 +166,7 @@ impl Effect {
         })
     }
 
-    /// The same without a p-value, which an interval is enough for.
+    /// The same without a p-value, if only the interval is needed.
     pub(super) fn untested(draws: &Draws, claims: u32) -> Option<Self> {
         let sums = Sums::of(&draws.scaled);
         let estimate = sums.estimate()?;
@@ -185,7 +184,7 @@ impl Effect {
         })
     }
 
-    /// Of two samples that have nothing to do with each other.
+    /// The effect between two independent samples.
     pub(super) fn of_samples(a: &[f64], b: &[f64]) -> Option<Self> {
         let scale = scale_of(a.iter().chain(b).copied());
         let scaled = |values: &[f64]| -> Vec<f64> {
@@ -198,7 +197,7 @@ impl Effect {
         Self::new(scale, a, b, unpaired(&scaled(a), &scaled(b), ALPHA)?)
     }
 
-    /// Of two sessions: one value each, which has no interval. Only values far apart are a change.
+    /// The effect between two sessions: one value each and no interval. Only a large distance is a change.
     pub(super) fn of_sessions(a: &[f64], b: &[f64]) -> Option<Self> {
         let effect = Self::of_samples(a, b)?;
         let fact = fact(effect.scale, [a, b], a.len().min(b.len()));
@@ -222,8 +221,8 @@ impl Effect {
         })
     }
 
-    /// What may be said of it by itself. Its direction is known where its interval leaves out
-    /// zero; an interval within the threshold shows that there is no difference of interest.
+    /// The change that this effect shows if taken as a single claim. Its direction is known if its interval excludes
+    /// zero; an interval within the threshold shows no difference of interest.
     pub(super) fn change(&self, threshold: f64) -> Change {
         let limit = limit(self.scale, self.baseline_value, threshold);
         match (self.by_interval(limit), self.fact) {
@@ -235,7 +234,7 @@ impl Effect {
         }
     }
 
-    /// What the interval shows, if effects within `limit` are of no interest.
+    /// The change that the interval shows, if effects within `limit` are of no interest.
     pub(super) fn by_interval(&self, limit: f64) -> Change {
         let significant = self.p.is_none_or(|p| p <= ALPHA);
         match self.interval {

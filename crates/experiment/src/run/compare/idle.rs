@@ -1,4 +1,4 @@
-//! Runs after idle: in blocks whose order was drawn by lot, tested as rounds are.
+//! Runs after idle, in randomised blocks, tested as rounds are.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::run::stats::Draw;
 
 /// Compares the runs of a policy after idle with those of a baseline, by wall time. `None` if either has none.
 ///
-/// Records of earlier versions have their runs by turns, one a block: nothing was drawn by lot, so there is no
+/// Records of earlier versions alternate their runs, one a block. Their order was not randomised, so there is no
 /// interval.
 #[must_use]
 pub fn after_idle(record: &Record, baseline: &str, policy: &str) -> Option<Comparison> {

@@ -1,8 +1,9 @@
-//! The host memory that a run after idle met, proved by what it paid: cold where the host had taken it back.
+//! The state of the host memory under a run after idle, inferred from the run's cost: cold if the host had taken it
+//! back.
 //!
-//! A rest makes memory cold or not, as the hypervisor and the rest of the machine have it, and a probe before the run
-//! would warm what it looks at. So the run itself is the proof: each huge page whose first touch is cold costs system time, of
-//! which the touches before the rounds' trials give the price.
+//! Whether a pause makes memory cold depends on the hypervisor and the rest of the machine. A probe before the run
+//! would warm the memory that it touches. So the run itself is the evidence. Each huge page whose first touch is cold
+//! costs system time, and the touches before the rounds' trials give the price.
 
 use crate::base::missing::Missing;
 use crate::run::metric::MetricId;
@@ -10,39 +11,40 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Role, Trial};
 
-/// A run is cold that paid for cold pages as many as this part of its memory has.
+/// A run is cold if it paid for at least this part of its memory as cold pages.
 const COLD_PART: f64 = 0.25;
 
-/// The host memory that a run met.
+/// The state of the host memory under a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HostState {
-    /// A quarter of its memory or more was cold.
+    /// At least a quarter of its memory was cold.
     Cold,
-    /// Less was.
+    /// Less than a quarter was cold.
     Warm,
 }
 
-/// The walls of the runs of a policy after idle by the host memory that they met, in seconds.
+/// The wall times of the runs of a policy after idle, by the state of the host memory, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IdleStates {
-    /// Runs that met cold memory.
+    /// Runs on cold memory.
     pub cold: Vec<f64>,
-    /// Runs that met warm memory.
+    /// Runs on warm memory.
     pub warm: Vec<f64>,
 }
 
 impl IdleStates {
-    /// Returns true if runs met both, so that one row would mix two states.
+    /// Returns true if there are runs of both kinds, so that one row would mix two states.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
         !self.cold.is_empty() && !self.warm.is_empty()
     }
 }
 
-/// Sorts the runs of a policy after idle by the host memory that they met.
+/// Sorts the runs of a policy after idle by the state of the host memory.
 ///
 /// # Errors
-/// Why it is not known: no touch before a trial was cold, so that cold memory has no price; or a reading is missing.
+/// Fails with the reason why it is unknown: no touch before a trial was cold, so cold memory has no price; or a reading
+/// is missing.
 pub fn idle_states(record: &Record, policy: &str) -> Result<IdleStates, Missing> {
     let price = Price::of(record, policy)?;
     let mut states = IdleStates::default();
@@ -60,11 +62,11 @@ pub fn idle_states(record: &Record, policy: &str) -> Result<IdleStates, Missing>
     Ok(states)
 }
 
-/// What cold memory costs a trial of a policy.
+/// The cost of cold memory for a trial of a policy.
 struct Price {
     /// System time of a trial on warm memory, in seconds.
     warm_seconds: f64,
-    /// What the first touch of a cold huge page costs beyond that of a warm one.
+    /// The extra cost of the first touch of a cold huge page over that of a warm one.
     page_seconds: f64,
     page_bytes: f64,
 }
@@ -78,7 +80,7 @@ impl Price {
         let prices = touches.filter_map(|it| Some(it.cold_touch_seconds? - it.warm_touch_seconds?));
         let own = record.trials.iter();
         let own = own.filter(|it| it.role == Role::Arm && it.policy == policy && it.succeeded());
-        // The price that warming pays is not in the trial, so its own trials are warm.
+        // Warming happens outside the trial, so the trial itself is warm.
         let system = own.filter_map(|it| it.value(MetricId::SystemSeconds));
         let page_bytes = record.header.host.pmd_bytes().ok_or(Missing::NotAsked)?;
         Ok(Self {

@@ -1,11 +1,11 @@
-//! Whether two programs gain alike from a policy.
+//! Do two programs gain equally from a policy?
 //!
-//! In each round a program's gain is the logarithm of its value under the policy less that under the
-//! baseline. If the gain of one program exceeds that of the other by exactly θ, then the difference of
-//! the two less θ is as likely to be positive as negative: to swap the programs turns its sign, and so
-//! does swapping the policies, which is enough where one program is noisier than the other. So the test
-//! of pairs holds for it as they do for a policy, at any time of stopping. The second run of the
-//! baseline is left out: a value less the middle of two is skewed where the noise is.
+//! In each round, a program's gain is the logarithm of its value under the policy minus that under the baseline.
+//! Suppose that the gain of one program exceeds that of the other by exactly θ. Then the difference of the two minus θ
+//! is as likely to be positive as negative: swapping the programs flips its sign. Swapping the policies does so too,
+//! which is enough if one program is noisier than the other. So the test of pairs is valid for it as for a policy, at
+//! any stopping time. The second run of the baseline is left out: a value minus the mean of two is skewed if the noise
+//! is.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::run::plan::{JudgeBy, Plan, Program};
 use crate::run::record::RemovalReason;
 use crate::run::stats::Draw;
 
-/// How much more a program gains from a policy than the first program does.
+/// The additional gain of a program from a policy over the first program's gain.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Interaction {
     /// Name of the program.
@@ -29,21 +29,21 @@ pub struct Interaction {
     pub policy: String,
     /// The policy that it is compared with.
     pub baseline: String,
-    /// What was shown.
+    /// The result.
     pub gain: Gain,
-    /// By how many percent the program is better under the policy than it would be with the gain of
-    /// the first program; negative where it gains less. `None` where nothing was compared.
+    /// By how many percent the program is better under the policy than it would be with the gain of the first program;
+    /// negative if it gains less. `None` if nothing was compared.
     pub points: Option<f64>,
-    /// Lower end of its interval, which holds at any time of stopping and counts all interactions of
-    /// the experiment; `None` with too few rounds.
+    /// Lower end of its interval, valid at any stopping time and corrected for all interactions of the experiment;
+    /// `None` with too few rounds.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Rounds in which all four were read.
+    /// Number of rounds in which all four were read.
     pub n: u32,
 }
 
-/// What was shown of an interaction.
+/// The result for an interaction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
@@ -53,7 +53,7 @@ pub enum Gain {
     Less,
     /// The two gains differ by less than the threshold.
     Alike,
-    /// The rounds do not tell.
+    /// The rounds do not decide.
     NotDecided,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// The interactions that a plan asks about, where its policies are compared with `baseline`.
+    /// The interactions that a plan tests, with its policies compared with `baseline`.
     pub(super) fn all(plan: &'a Plan, baseline: &'a str) -> Vec<Self> {
         let Some((first, others)) = plan.programs.split_first() else {
             return Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Pair<'a> {
         ]
     }
 
-    /// The differences of the two gains as ratios, one a round; `None` where a zero forbids that.
+    /// The differences of the two gains as ratios, one a round; `None` if a zero rules that out.
     fn draws(&self, rounds: &Rounds<'_>, metric: &str) -> Option<Draws> {
         let [new, new_baseline, old, old_baseline] = self.arms();
         let (scale, new) = rounds.draws(metric, &new_baseline, &new).by_round();
@@ -116,14 +116,14 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// What the interactions of an experiment are judged by.
+/// The criteria by which the interactions of an experiment are judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Judge<'a> {
     pub(super) rounds: &'a Rounds<'a>,
     pub(super) metric: &'a str,
     pub(super) better: Better,
     pub(super) threshold: f64,
-    /// How many interactions share the error.
+    /// The number of interactions that share the error.
     pub(super) claims: u32,
 }
 
@@ -142,7 +142,7 @@ impl Judge<'_> {
         is_directed.then(|| decide(draws, self.question()))?
     }
 
-    /// What the rounds say of one interaction.
+    /// Judges one interaction by its rounds.
     pub(super) fn judge(&self, pair: &Pair<'_>) -> Interaction {
         let draws = pair.draws(self.rounds, self.metric);
         let effect = draws
@@ -169,7 +169,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A difference of logarithms in percent, positive where the program gains more.
+    /// A difference of logarithms in percent, positive if the program gains more.
     fn points(&self, difference: f64) -> f64 {
         let change = 100.0 * difference.exp_m1();
         match self.better {
@@ -178,7 +178,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Why no further round is needed, if so.
+    /// Returns why no further round is needed, or `None` if one is.
     pub(super) fn settled(
         &self,
         pair: &Pair<'_>,

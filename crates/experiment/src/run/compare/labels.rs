@@ -9,7 +9,7 @@ use crate::run::record::Record;
 use crate::text::number::{Scaler, percent_change, three_digits};
 use crate::text::wrap::plain;
 
-/// The metric of a name: of the table, of its families, or printed by the workload.
+/// The metric with this name: built in, of a family, or printed by the workload.
 pub fn metric_of(record: &Record, name: &str) -> Metric {
     let printed = record
         .header
@@ -36,7 +36,7 @@ pub fn metric_of(record: &Record, name: &str) -> Metric {
     }
 }
 
-/// The unit that a user gives; bytes and seconds are shown in the multiples that fit.
+/// The unit as users write it; bytes and seconds are scaled to a readable multiple.
 fn unit_of(name: &str) -> Unit {
     match name {
         "B" => Unit::Bytes,
@@ -45,7 +45,7 @@ fn unit_of(name: &str) -> Unit {
     }
 }
 
-/// The label of a metric, with the property of its sample where that is not the middle.
+/// The label of a metric, with the property of its sample unless it is the median.
 pub fn label(metric: &Metric, statistic: Statistic) -> String {
     let label = plain(&metric.label);
     match statistic {
@@ -63,7 +63,7 @@ pub fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
     }
 }
 
-/// The size of an effect that is a ratio.
+/// The size of an effect given as a ratio.
 pub fn effect_of_ratio(ratio: f64) -> String {
     match ratio >= 10.0 {
         true => format!("×{}", three_digits(ratio)),
@@ -78,7 +78,7 @@ pub fn effect_of(record: &Record, comparison: &Comparison) -> String {
     effect_text(comparison, &Scaler::for_row(&metric.unit, values))
 }
 
-/// The label of a property of a metric; machine-wide counters are named as such.
+/// The label of a property of a metric; machine-wide counters are labelled as such.
 pub fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
     label_with_scope(&metric_of(record, metric), statistic)
 }

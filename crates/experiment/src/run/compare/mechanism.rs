@@ -1,5 +1,5 @@
-//! Whether a policy is worse by its means alone: a tracer or a library applies it where no setting of the
-//! machine may be changed, and costs the program time without a single huge page.
+//! Detects a policy made worse only by its mechanism. If no system setting may be changed, a tracer or a library
+//! applies the policy, and costs the program time without a single huge page.
 
 use super::decision::{Decision, decide};
 use super::effect::Effect;
@@ -9,9 +9,9 @@ use crate::run::policy::{Policy, Preload, Tracer, realise};
 use crate::run::stats::Side;
 
 impl Evidence<'_> {
-    /// Why a policy that is worse than the baseline says nothing of huge pages: what applies it is worse
-    /// too, and beside that alone the policy is not. `None` where the pages are to blame, or may be.
-    /// An effect far beyond that of its means is of the pages, even if few rounds decide nothing beside the means.
+    /// Returns why a worse result under this policy is no evidence about huge pages. Its mechanism is worse too, and
+    /// relative to the mechanism the policy is not worse. `None` if the pages are or may be to blame. An effect far
+    /// beyond that of the mechanism is due to the pages, even if few rounds decide nothing relative to it.
     pub(super) fn worse_by_means(&self, policy: &Policy) -> Option<Why> {
         let idle = self.overhead_control(policy)?;
         let is_worse = |decision: Option<Decision>| {
@@ -29,8 +29,8 @@ impl Evidence<'_> {
         })
     }
 
-    /// Returns true when the whole interval of a policy is worse than that of its overhead control. Both intervals
-    /// hold with the budget of the verdict.
+    /// Returns true if the whole interval of a policy is worse than the interval of its overhead control. Both
+    /// intervals are valid at the error of the verdict.
     fn costs_more_than(&self, policy: &str, control: &str) -> bool {
         let effect = |name: &str| {
             let effect = Effect::of_draws(&self.draws(name), self.question.claims)?;
@@ -51,7 +51,7 @@ impl Evidence<'_> {
         decide(&self.draws(policy), self.question)
     }
 
-    /// The means that apply a policy, in words, and the policy that has them without huge pages.
+    /// The policy that uses the same mechanism without huge pages.
     pub(super) fn overhead_control(&self, policy: &Policy) -> Option<&Policy> {
         let own = self.record.header.realisations.get(&policy.name)?;
         let policies = &self.record.header.plan.policies;

@@ -1,4 +1,4 @@
-//! The middle reading of every metric under every policy: what rules and tables speak of.
+//! The median reading of every metric under every policy, for rules and tables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,9 +9,9 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Role, Trial};
 
-/// Medians over the successful trials of each policy: of the baseline both of its runs in a round, as in every comparison.
-/// Of one run alone a table would have a baseline that no change beside it was taken from. Each is worked out when it is
-/// asked for: a record may have thousands of trials, and few of their readings are shown.
+/// Medians over the successful trials of each policy. For the baseline, both runs in a round count, as in every
+/// comparison. With only one, a table would show a baseline to which none of its changes refer. Each median is computed
+/// on demand, because a record may have thousands of trials and only a few of their readings are shown.
 #[derive(Clone, Debug)]
 pub struct Medians<'a> {
     /// The successful trials by policy, or why there are none.
@@ -42,7 +42,7 @@ impl<'a> Medians<'a> {
     /// The median of a metric under a policy.
     ///
     /// # Errors
-    /// Why there is none: the first reason that a trial gave.
+    /// Fails with the first reason given by a trial.
     pub fn get(&self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Missing> {
         match self.good.get(policy) {
             Some(Ok(good)) => middle(good, metric.as_ref()),
@@ -60,8 +60,8 @@ pub fn arm_trials<'a>(record: &'a Record, policy: &str) -> impl Iterator<Item = 
         .filter(move |trial| trial.role == Role::Arm && trial.policy == policy)
 }
 
-/// The typical value of each trial that was read, its number or the median of its numbers; and
-/// the first reason why another was not.
+/// The typical value of each trial with a reading (its number, or the median of its numbers), and the first reason why
+/// another has none.
 pub(super) fn middles<'a>(
     trials: impl IntoIterator<Item = &'a Trial>,
     metric: &str,

@@ -1,7 +1,7 @@
-//! What differs between two policies: effects with intervals, and the verdict.
+//! Differences between policies: effects with intervals, and the verdict.
 //!
-//! Values are compared within rounds. One claim is controlled for error: the verdict metric,
-//! under all policies, at all times. Every other row is an interval by itself.
+//! Values are compared within rounds. One claim is controlled for error: the verdict metric, under all policies, at all
+//! times. Every other row is an individual, uncorrected interval.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ mod effect;
 mod idle;
 mod idle_state;
 mod interaction;
-/// What comparisons and metrics are called.
+/// The names of comparisons and metrics.
 pub mod labels;
 mod mechanism;
-/// The middle reading of every metric under every policy.
+/// The median reading of every metric under every policy.
 pub mod medians;
 mod order;
 mod pages_alone;
@@ -72,26 +72,26 @@ pub use windows::{FEWEST_WINDOWS, MetricWindows, windows};
 /// Why records cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// A baseline that no policy of the plan is called.
+    /// A baseline that is not the name of a policy in the plan.
     #[error("no policy is called `{name}`; choose a baseline among: {known}")]
     UnknownPolicy {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The policies of the plan.
         known: String,
     },
-    /// A metric that neither the table nor the plan knows.
+    /// A metric that is neither built in nor in the plan.
     #[error("no metric is called `{name}`; {hint}")]
     UnknownMetric {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What was meant, or the metrics of the record.
+        /// The probable name, or the metrics of the record.
         hint: String,
     },
-    /// A threshold that is no share.
+    /// A threshold outside the range of a share.
     #[error("a threshold of {threshold} is not a share; write 0.01 for 1 %")]
     BadThreshold {
-        /// What was asked for.
+        /// The requested threshold.
         threshold: String,
     },
     /// Two records of different circumstances.
@@ -103,7 +103,7 @@ pub enum CompareError {
         /// Each field with both values.
         differences: String,
     },
-    /// No policy under which the first program and another ran.
+    /// No policy under which both the first program and another one ran.
     #[error("no two programs ran under the same policy")]
     NoPrograms,
     /// Two records without a policy in common.
@@ -111,21 +111,21 @@ pub enum CompareError {
     NothingInCommon,
 }
 
-/// Everything that was compared in one record, or between two.
+/// All comparisons in one record, or between two.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Table {
-    /// One per metric, statistic and policy other than the baseline; metrics in the order of
-    /// [`crate::run::metric::METRICS`], then printed metrics; policies in the order of the plan.
+    /// One per metric, statistic and policy other than the baseline. The order is that of
+    /// [`crate::run::metric::METRICS`], then the printed metrics; policies are in the order of the plan.
     pub comparisons: Vec<Comparison>,
     /// The A/A control: the second run of the baseline against the first, on the verdict metric.
     pub control: Option<Control>,
-    /// What huge pages do by themselves under policies that change malloc too, where the same was run with small pages.
+    /// The effect of huge pages under policies that also change malloc, if the same policy ran with small pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages_alone: Vec<PagesAlone>,
     /// The answer.
     pub verdict: Verdict,
-    /// Of programs, whether they gain alike from each policy; the comparisons are then those of
-    /// each program with the first under the same policy.
+    /// For several programs: whether they gain equally from each policy. The comparisons are then those of each program
+    /// with the first under the same policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interactions: Vec<Interaction>,
 }
@@ -135,43 +135,41 @@ pub struct Table {
 pub struct Comparison {
     /// Name of the metric.
     pub metric: String,
-    /// Which property of the sample is compared.
+    /// The compared property of the sample.
     pub statistic: Statistic,
     /// Name of the policy.
     pub policy: String,
     /// Name of the baseline.
     pub baseline: String,
-    /// The property under the baseline: the median over trials for [`Statistic::Center`], else
-    /// the quantile.
+    /// The property under the baseline: the median over trials for [`Statistic::Center`], otherwise the quantile.
     pub baseline_value: Option<f64>,
     /// The property under the policy.
     pub policy_value: Option<f64>,
-    /// Whether `estimate`, `low` and `high` are a ratio policy/baseline or a difference.
+    /// The scale of `estimate`, `low` and `high`: a ratio policy/baseline, or a difference.
     pub scale: Scale,
-    /// Ratio policy / baseline, when `scale` is [`Scale::Ratio`]; else `None`.
+    /// Ratio policy / baseline, if `scale` is [`Scale::Ratio`]; otherwise `None`.
     pub ratio: Option<f64>,
-    /// Difference policy − baseline in the unit of the metric, when `scale` is
-    /// [`Scale::Difference`]; else `None`.
+    /// Difference policy − baseline in the unit of the metric, if `scale` is [`Scale::Difference`]; otherwise `None`.
     pub difference: Option<f64>,
     /// Lower end of the interval, on the scale.
     pub low: Option<f64>,
     /// Upper end of the interval, on the scale.
     pub high: Option<f64>,
-    /// Two-sided p-value. In the verdict metric it counts all policies and holds at any time of
-    /// stopping; elsewhere it is that of the row by itself. `None` where nothing was compared.
+    /// Two-sided p-value. In the verdict metric it is corrected for all policies and valid at any stopping time; in
+    /// other rows it is uncorrected. `None` if nothing was compared.
     pub p: Option<f64>,
-    /// Rounds in which both were read.
+    /// Number of rounds in which both were read.
     pub n: u32,
-    /// What may be said.
+    /// The conclusion.
     pub change: Change,
-    /// What travels with the number: failed trials left out, marked trials, missing readings.
+    /// Warnings about the number: failed trials left out, marked trials, missing readings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 impl Comparison {
-    /// How far the policy lies from the baseline, whichever way: the logarithm of a ratio, or a
-    /// difference in the unit of the metric; `None` where nothing was compared.
+    /// Distance of the policy from the baseline in either direction: the logarithm of a ratio, or a difference in the
+    /// unit of the metric. `None` if nothing was compared.
     #[must_use]
     pub fn distance(&self) -> Option<f64> {
         let log = self.ratio.map(|ratio| ratio.ln().abs());
@@ -189,8 +187,8 @@ impl Comparison {
         })
     }
 
-    /// The least distance from the baseline that its interval leaves, on the scale of [`Self::ends`]: zero where it
-    /// holds zero.
+    /// The smallest distance from the baseline within its interval, on the scale of [`Self::ends`]: zero if the
+    /// interval contains zero.
     #[must_use]
     pub fn least_distance(&self) -> Option<f64> {
         let (low, high) = self.ends()?;
@@ -198,7 +196,7 @@ impl Comparison {
     }
 }
 
-/// Which property of a sample is compared.
+/// The compared property of a sample.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -213,13 +211,13 @@ pub enum Statistic {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Policy divided by baseline, worked out on the logarithm.
+    /// Policy divided by baseline, computed on the logarithm.
     Ratio,
-    /// Policy less baseline: used where a zero forbids a ratio.
+    /// Policy minus baseline: used if a zero rules out a ratio.
     Difference,
 }
 
-/// What may be said of a comparison.
+/// The conclusion from a comparison.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -238,46 +236,44 @@ pub enum Change {
 pub struct Verdict {
     /// The metric that decides.
     pub metric: String,
-    /// Name of the policy that the others were compared with; the plan's, or another that was
-    /// asked for. Between two records: the plan's of the second.
+    /// Name of the policy that the others were compared with: the plan's, or another one on request. Between two
+    /// records: the one in the second plan.
     pub baseline: String,
-    /// The smallest effect of interest that was judged by, as a share.
+    /// The smallest effect of interest, as a share.
     pub threshold: f64,
     /// The answer for each policy other than the baseline.
     pub policies: BTreeMap<String, PolicyAnswer>,
-    /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
-    /// `not_decided`.
+    /// The reason by policy, if the comparison does not show it: for `no_effect` and `not_decided`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<String, Why>,
-    /// The runs of each policy that was measured, beside those of the baseline.
+    /// The runs of each measured policy, compared with those of the baseline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
-    /// By which property of the runs the policies were judged.
+    /// The property of the runs by which the policies were judged.
     #[serde(default, skip_serializing_if = "JudgeBy::is_shape")]
     pub judge_by: JudgeBy,
-    /// Whether the baseline, the metric, the threshold or the property of the runs is another than
-    /// the plan's: chosen after the data was there to be seen.
+    /// True if the baseline, metric, threshold or property of the runs differs from the plan: it was chosen after the
+    /// data could be seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen_afterwards: bool,
-    /// Whether the trials depend on what ran before them; `None` where that could not be tested.
+    /// Do the trials depend on the preceding ones? `None` if this could not be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// The policy to choose: of those that are better than the baseline, the one that was shown to
-    /// be better than the others, or among equals the one that changes least; the baseline where
-    /// none is better; `None` when it cannot be told.
+    /// The policy to choose among those better than the baseline. It is the one shown to be better than the others, or
+    /// among equals the one that changes least. It is the baseline if no policy is better, and `None` if the rounds do
+    /// not decide.
     pub best: Option<String>,
-    /// Policies that are as good as the best one, as far as the rounds tell.
+    /// Policies that the rounds cannot distinguish from the best one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equals: Vec<Rival>,
     /// Why the best one is preferred to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preference: Option<Preference>,
-    /// The direction of user time, by policy, where what is judged is not decided and user time for the
-    /// same work is clear: a claim of its own, whose error all judged policies share.
+    /// The direction of user time, by policy, if the judged metric is undecided and user time for the same work is
+    /// clear. It is a separate claim, whose error all judged policies share.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub user_time: BTreeMap<String, PolicyAnswer>,
-    /// What the rounds of a policy show where they are fewer than can decide: of the verdict metric,
-    /// and of user time beside it.
+    /// The results of a policy while it has too few rounds to decide: for the verdict metric, and also for user time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provisional: BTreeMap<String, Vec<Provisional>>,
 }
@@ -298,14 +294,14 @@ pub enum PolicyAnswer {
     NoDifference,
     /// Better after some trials and worse after others.
     DependsOnOrder,
-    /// The policy changed nothing about the program's pages.
+    /// The policy did not change the program's pages.
     NoEffect,
-    /// The rounds do not tell.
+    /// The rounds do not decide.
     NotDecided,
 }
 
 impl PolicyAnswer {
-    /// Whether it is a difference that was shown.
+    /// Returns true if a difference was shown.
     #[must_use]
     pub fn is_shown(self) -> bool {
         matches!(

@@ -1,11 +1,10 @@
-//! Whether a trial depends on what ran before it.
+//! Does a trial depend on what ran before it?
 //!
-//! A run under one policy may leave the machine in a state that the next one meets: free huge
-//! blocks that are still backed, or that the host has taken back. The shuffle spreads such
-//! carry-over over the arms, but not evenly where only some policies are sensitive. It can be
-//! tested, because what ran before was drawn by lot: if the order changes nothing, the same
-//! values would have been read in any other order of a round. The p-value is that of a
-//! randomisation test of 2,000 orders (Phipson and Smyth, 2010, for the count).
+//! A run under one policy can leave the machine in a state that affects the next one: free huge blocks that are still
+//! backed, or that the host has taken back. The shuffle spreads such carry-over over the arms, but not evenly if only
+//! some policies are sensitive. It can be tested because the preceding run was randomised: if the order changes
+//! nothing, any other order of a round would have given the same values. The p-value comes from a randomisation test of
+//! 2,000 orders (Phipson and Smyth, 2010, for the count).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,32 +17,32 @@ use crate::run::record::Record;
 use crate::run::stats::{ALPHA, median, median_interval};
 use crate::run::trial::{Role, Trial};
 
-/// Orders that are thrown.
+/// Number of random orders.
 const ORDERS: usize = 2000;
-/// Fewer trials under a policy tell nothing about their order.
+/// Fewer trials under a policy do not reveal an effect of their order.
 const FEWEST: usize = 5;
-/// After so many seconds memory that was given back to a host is cold.
+/// After this many seconds, memory given back to a host is cold.
 const LATER: f64 = 1.0;
 
-/// What the order of the trials does.
+/// The effect of the order of the trials.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Order {
     /// p-value of "the order changes nothing".
     pub p: f64,
-    /// The policies whose trials were looked at: those that use huge pages.
+    /// The policies whose trials were tested: those with huge pages.
     pub policies: Vec<String>,
-    /// Their trials by how long ago the last trial with huge pages ended.
+    /// Their trials by the time since the last trial with huge pages.
     pub strata: Vec<Stratum>,
 }
 
-/// Trials of one kind of past.
+/// Trials grouped by the time since the last trial with huge pages.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Stratum {
-    /// Seconds since the last trial with huge pages, at least.
+    /// Seconds since the last trial with huge pages: lower bound, inclusive.
     pub from_seconds: f64,
-    /// Seconds, less than; `None` for no end.
+    /// Upper bound, exclusive; `None` if there is none.
     pub to_seconds: Option<f64>,
-    /// Trials.
+    /// Number of trials.
     pub trials: u32,
     /// Their median ratio to the baseline of the same round.
     pub ratio: Option<f64>,
@@ -56,7 +55,7 @@ pub struct Stratum {
 }
 
 impl Stratum {
-    /// The side of the baseline on which all of its interval lies.
+    /// The side of the baseline on which its whole interval is.
     fn side(&self) -> Option<Ordering> {
         let (low, high) = self.low.zip(self.high)?;
         match (low > 1.0, high < 1.0) {
@@ -68,7 +67,7 @@ impl Stratum {
 }
 
 impl Order {
-    /// Whether the order was shown to matter.
+    /// Returns true if the order was shown to matter.
     #[must_use]
     pub fn matters(&self) -> bool {
         self.p <= ALPHA
@@ -80,8 +79,8 @@ impl Order {
         Some((self.strata.first()?.ratio?, self.strata.last()?.ratio?))
     }
 
-    /// Whether the trials right after one with huge pages and those later were shown to lie on both sides of the
-    /// baseline. Estimates do so by chance in half of all experiments.
+    /// Returns true if the trials right after one with huge pages and the later ones were shown to be on different
+    /// sides of the baseline. Estimates differ in sign by chance in half of all experiments.
     #[must_use]
     pub fn shows_both_ways(&self) -> bool {
         let ends = self.strata.first().zip(self.strata.last());
@@ -93,9 +92,9 @@ impl Order {
 /// One trial in the order of its round.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Whether its arm is one that uses huge pages.
+    /// True if its arm uses huge pages.
     is_huge: bool,
-    /// Rank of its value among those of its arm, from the middle; zero for those not looked at.
+    /// Rank of its value among those of its arm, from the middle; zero for trials outside the test.
     rank: f64,
     /// How long it ran, in seconds.
     seconds: f64,
@@ -103,11 +102,11 @@ struct Run {
     ratio: Option<f64>,
 }
 
-/// Tests the order of a record in one metric. `None` where all policies use huge pages or none
-/// does, where too little was measured, and for programs, which differ by more than what ran before.
+/// Tests the order of a record in one metric. Returns `None` if all policies use huge pages or none does, or if too
+/// little was measured. Also for programs, whose differences have other causes.
 pub(super) fn order(record: &Record, metric: &str) -> Option<Order> {
     let plan = &record.header.plan;
-    // A period begins with memory that was just switched, whatever came before.
+    // A period begins with memory that was just switched, whatever preceded it.
     if !plan.programs.is_empty() || plan.live.is_some() {
         return None;
     }
@@ -125,8 +124,8 @@ pub(super) fn order(record: &Record, metric: &str) -> Option<Order> {
     })
 }
 
-/// How rare a statistic as far from the middle of all orders would be. The middle is not zero
-/// where the machine drifts and policies are dropped: gaps and values then both change with time.
+/// The probability of a statistic this far from the mean of all orders. That mean is not zero if the machine drifts and
+/// policies are dropped: gaps and values then both change with time.
 fn p(rounds: &[Vec<Run>], seed: u64) -> f64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut shuffled = rounds.concat();
@@ -153,7 +152,7 @@ fn arms(record: &Record) -> Vec<(&str, Role)> {
         .collect()
 }
 
-/// The policies whose usual trial has at least one huge page, by memory or by faults.
+/// The policies whose typical trial has at least one huge page, by memory or by faults.
 fn policies_with_huge_pages(record: &Record) -> Vec<&str> {
     let usual = |policy: &str, metric: MetricId| {
         let trials = record.trials.iter().filter(|it| it.policy == policy);
@@ -226,7 +225,7 @@ fn rounds(
     Some(in_order.collect())
 }
 
-/// From −1 to 1 over the sorted values of an arm; ties get the middle of theirs.
+/// From −1 to 1 over the sorted values of an arm; ties get their mean rank.
 fn rank(sorted: &[f64], value: f64) -> f64 {
     let below = sorted.partition_point(|&other| other < value);
     let not_above = sorted.partition_point(|&other| other <= value);
@@ -248,8 +247,8 @@ fn gaps(runs: &[Run]) -> impl Iterator<Item = (f64, Run)> {
     })
 }
 
-/// How far long gaps go with high values: the covariance of the two, where all gaps that are long
-/// enough for memory to get cold are alike.
+/// The association of long gaps with high values: the covariance of the two. All gaps long enough for memory to get
+/// cold count as equal.
 fn statistic(runs: &[Run]) -> f64 {
     let (mut n, mut gaps_sum, mut ranks, mut products) = (0.0, 0.0, 0.0, 0.0);
     for (gap, run) in gaps(runs) {

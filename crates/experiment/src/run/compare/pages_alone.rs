@@ -1,7 +1,8 @@
-//! What the huge pages of a policy do that makes malloc work otherwise too: it beside the same with small pages.
+//! The effect of a policy's huge pages if it also changes how malloc works: the policy against the same policy with
+//! small pages.
 //!
-//! A claim of its own, with the error of the verdict shared by all such policies: the machine as it is is no part of it,
-//! and a round holds one run of each, so that it needs a few rounds more than an answer does.
+//! This is a separate claim, and all such policies share the error of the verdict. The as-is baseline is no part of it.
+//! A round holds only one run of each arm, so it needs a few more rounds than an answer does.
 
 use serde::Serialize;
 
@@ -14,21 +15,23 @@ use crate::run::policy::Policy;
 /// The huge pages of a policy, judged by the verdict metric.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct PagesAlone {
-    /// What they do.
+    /// Their effect.
     pub answer: PolicyAnswer,
-    /// The policy against malloc alone ([`crate::run::plan::Plan::malloc_alone`]), which is the baseline here.
+    /// The policy against the allocator-only policy ([`crate::run::plan::Plan::malloc_alone`]), which is the baseline
+    /// here.
     pub comparison: Comparison,
 }
 
-/// A policy beside malloc alone.
+/// A policy paired with the allocator-only one.
 pub(super) struct BesideMalloc<'a> {
     evidence: Evidence<'a>,
     policy: &'a Policy,
 }
 
 impl<'a> Evidence<'a> {
-    /// The policy beside malloc alone; `None` where the plan does not have that, or compares with it anyway, and where
-    /// programs are compared. No exact test tells two single runs a round apart by their mean or tail.
+    /// Pairs the policy with the allocator-only one. Returns `None` if the plan lacks the latter or uses it as the
+    /// baseline anyway, and if programs are compared. No exact test distinguishes two single runs a round by their mean
+    /// or tail.
     pub(super) fn beside_malloc(&self, policy: &'a Policy) -> Option<BesideMalloc<'a>> {
         let plan = &self.record.header.plan;
         if self.question.is_approximate() || !plan.programs.is_empty() {
@@ -52,7 +55,7 @@ impl<'a> Evidence<'a> {
         Some(BesideMalloc { evidence, policy })
     }
 
-    /// What the huge pages of each such policy do, in the order of the plan.
+    /// The effect of the huge pages of each such policy, in the order of the plan.
     pub(super) fn pages_alone(&self) -> Vec<PagesAlone> {
         let policies = self.record.header.plan.policies.iter();
         let pairs = policies.filter_map(|policy| self.beside_malloc(policy));
@@ -66,7 +69,7 @@ impl BesideMalloc<'_> {
         self.evidence.baseline
     }
 
-    /// Its answer. That there is no difference needs the whole interval: it is the first sentence, with that beside it.
+    /// Its answer. "No difference" needs the whole interval, because the report opens with it.
     pub(super) fn judge(&self) -> Judgement {
         let judgement = self.evidence.judge(&self.policy.name);
         let is_same = judgement.answer == PolicyAnswer::NoDifference;
@@ -80,7 +83,7 @@ impl BesideMalloc<'_> {
         }
     }
 
-    /// Whether so many more rounds could decide.
+    /// Returns true if this many more rounds could decide.
     pub(super) fn is_within_reach(&self, rounds: u32) -> bool {
         let draws = self.evidence.draws(&self.policy.name);
         is_within_reach(&draws, self.evidence.question, rounds)

@@ -11,7 +11,7 @@ use crate::run::stats::quantile::fewest_values;
 use crate::run::stats::{Quantile, Sample, tail};
 use crate::run::trial::{Role, Trial};
 
-/// What is compared of requests that were counted; the longest, which is compared otherwise, is the last.
+/// The percentiles to compare for counted requests. The last one is the longest request, whose comparison is different.
 pub const PERCENTILES: [Quantile; 5] = [
     Quantile::P50,
     Quantile::P90,
@@ -20,7 +20,7 @@ pub const PERCENTILES: [Quantile; 5] = [
     Quantile::Max,
 ];
 
-/// From this width on a percentile that is not known better is said to be so.
+/// A percentile known no more precisely than this width gets a warning.
 const COARSE: f64 = 0.01;
 
 /// One percentile of all requests under both policies.
@@ -32,7 +32,7 @@ pub(super) struct Percentile {
 }
 
 impl Percentile {
-    /// The row beside that of the metric's centre.
+    /// The row for this percentile, below that of the metric's centre.
     pub(super) fn row(self, center: &Estimate) -> Estimate {
         Estimate {
             statistic: Statistic::Quantile(self.quantile),
@@ -44,7 +44,7 @@ impl Percentile {
     }
 }
 
-/// All of them, those too with too few requests: they say how many are needed.
+/// All of them, including those with too few requests: they report the number that is needed.
 pub(super) fn percentiles(pairs: &Pairs, seed: u64) -> Vec<Percentile> {
     let [pooled @ .., _] = PERCENTILES;
     let effects = tail_effects(pairs, &pooled, scale(pairs), seed);
@@ -64,8 +64,8 @@ pub(super) fn percentiles(pairs: &Pairs, seed: u64) -> Vec<Percentile> {
     all.chain([longest(pairs)]).collect()
 }
 
-/// The longest request of a trial, compared round by round as any single number is. The longest
-/// of all trials would be one request under each policy, and its bootstrap is wrong at any size.
+/// The longest request of a trial, compared round by round like any single number. The longest of all trials would be
+/// one request under each policy, and its bootstrap is wrong at any size.
 fn longest(pairs: &Pairs) -> Percentile {
     Percentile {
         quantile: Quantile::Max,
@@ -75,9 +75,8 @@ fn longest(pairs: &Pairs) -> Percentile {
     }
 }
 
-/// Where each trial has requests enough for the percentile by itself, its interval is that of
-/// the trials' own percentiles, round by round: valid at any time of stopping, and it needs fewer
-/// rounds than a bootstrap of all requests together.
+/// If each trial has enough requests for the percentile, uses the interval of the trials' percentiles, round by round.
+/// It is valid at any stopping time, and needs fewer rounds than a bootstrap of all requests together.
 fn by_trial(pairs: &Pairs, quantile: Quantile, pooled: Effect) -> Effect {
     let own = pairs.draws_of(|sample| tail::quantile(&[sample], quantile.share()));
     match own.and_then(|draws| Effect::of_draws(&draws, 1)) {
@@ -99,7 +98,7 @@ fn without_interval(effect: Effect) -> Effect {
     }
 }
 
-/// The warning of a percentile that too few requests stand behind.
+/// The warning for a percentile with too few requests.
 fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<Warning> {
     let needed = fewest_values(quantile.share());
     let (a, b) = pairs.counts();
@@ -111,8 +110,8 @@ fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<Warning> {
     })
 }
 
-/// Widened by what the histograms do not tell: each value may be too long by the width of what
-/// it was counted in, and the ratio too large or too small by that.
+/// Widens the interval by the resolution of the histograms. Each value may be too long by the width of its bucket, and
+/// the ratio too large or too small by as much.
 fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile {
     let mut warning = None;
     let effect = effect.map(|effect| {
@@ -158,8 +157,8 @@ fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
     }
 }
 
-/// A percentile of all requests of a policy, its control left out; for the longest, the median
-/// over trials. `None` where nothing was counted, or too little for this percentile.
+/// A percentile of all requests of a policy, without its control; for the longest, the median over trials. `None` if
+/// nothing was counted, or too little for this percentile.
 #[must_use]
 pub fn percentile(record: &Record, policy: &str, metric: &str, quantile: Quantile) -> Option<f64> {
     let samples = samples(record, policy, metric);
@@ -169,8 +168,7 @@ pub fn percentile(record: &Record, policy: &str, metric: &str, quantile: Quantil
     }
 }
 
-/// The same of each trial by itself, in their order; a trial that has too little for it is not
-/// among them.
+/// The same for each individual trial, in their order; a trial with too few requests is skipped.
 #[must_use]
 pub fn percentile_of_each(
     record: &Record,

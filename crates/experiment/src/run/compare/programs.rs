@@ -1,8 +1,8 @@
-//! Programs against each other: under each policy the others against the first, and whether they gain
-//! alike from the policies.
+//! Comparison of programs: the others with the first under each policy, and whether they gain equally from the
+//! policies.
 //!
-//! The two are claims of their own, each with an error of 5 % over all its pairs, and so is what the
-//! policies do for each program, which is asked of its part of the record.
+//! The two are separate claims, each with an error of 5 % over all its pairs. A third one is the effect of the policies
+//! on each program, computed from that program's part of the record.
 
 use super::interaction::{Interaction, Judge, Pair};
 use super::stopping::{FORETELLING, Progress, reason_to_drop, stop_reason};
@@ -24,7 +24,7 @@ pub(super) fn table(record: &Record, options: &Options) -> Result<Table, Compare
         table.comparisons.extend(more.comparisons);
         merge(&mut table.verdict, more.verdict);
     }
-    // What is best to run is no question of the policies.
+    // The best program to run is not a question about policies.
     table.verdict.best = None;
     table.verdict.equals.clear();
     table.verdict.preference = None;
@@ -32,7 +32,7 @@ pub(super) fn table(record: &Record, options: &Options) -> Result<Table, Compare
     Ok(table)
 }
 
-/// The answers of another policy.
+/// Adds the answers of another policy.
 fn merge(verdict: &mut Verdict, more: Verdict) {
     verdict.policies.extend(more.policies);
     verdict.reasons.extend(more.reasons);
@@ -47,8 +47,8 @@ struct Contest<'a> {
     judged: Judged<'a>,
 }
 
-/// One contest for each policy under which the first program and another ran; that of the baseline
-/// comes first.
+/// One contest for each policy under which both the first program and another one ran; that of the baseline comes
+/// first.
 fn contests<'a>(
     record: &'a Record,
     options: &'a Options,
@@ -84,8 +84,7 @@ fn baseline<'a>(plan: &'a Plan, options: &'a Options) -> &'a str {
     options.baseline.as_deref().unwrap_or(planned)
 }
 
-/// The arms of one policy: that of the first program, and the others; `None` where one of these is
-/// not there.
+/// The arms of one policy: that of the first program, and the others; `None` if either is missing.
 fn under<'a>(plan: &'a Plan, policy: &str) -> Option<(&'a Policy, Vec<&'a Policy>)> {
     let arms = plan.programs.iter().map(|program| {
         let arm = program.under(policy);
@@ -121,8 +120,8 @@ pub(super) fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> 
     Ok(rows.collect())
 }
 
-/// Which policies have their answers after the rounds of a record, and whether the experiment may
-/// stop. A policy is dropped for all programs at once: what is compared runs in the same rounds.
+/// Returns the policies with an answer after the rounds of a record, and whether the experiment may stop. A policy is
+/// dropped for all programs at once: compared arms run in the same rounds.
 pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     let inquiry = Inquiry {
         record,
@@ -148,7 +147,7 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
         fates.push(fate);
     }
     let mut stop = inquiry.stop(rounds, &fates);
-    // As for one program: where nothing is within reach and nothing was shown, no one needs the time.
+    // As for one program: if nothing is within reach and nothing was shown, the time is not needed elsewhere.
     let is_hopeless = |why: &RemovalReason| *why == RemovalReason::OutOfReach;
     let is_shown = inquiry.shows_something()?;
     if stop == Some(StopReason::OutOfReach) && !is_shown {
@@ -166,13 +165,13 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
     })
 }
 
-/// The part of each program.
+/// The part of the record for each program.
 fn parts(record: &Record) -> Vec<Record> {
     let programs = record.header.plan.programs.iter();
     programs.map(|it| record.of_program(it)).collect()
 }
 
-/// All that a running experiment with programs asks.
+/// All questions of a running experiment with programs.
 struct Inquiry<'a> {
     record: &'a Record,
     contests: Vec<Contest<'a>>,
@@ -190,7 +189,7 @@ impl Inquiry<'_> {
             .collect()
     }
 
-    /// The ends of a policy.
+    /// The removals of all arms of a policy.
     fn drops(&self, policy: &str, why: &RemovalReason) -> Vec<Removal> {
         let running = self.running(policy).into_iter();
         let removal = |arm: &str| Removal {
@@ -201,7 +200,7 @@ impl Inquiry<'_> {
         running.map(removal).collect()
     }
 
-    /// Why a policy need not run any more; `None` while any of its questions is open.
+    /// Returns why a policy need not run any more; `None` while any of its questions is open.
     fn fate(&self, policy: &str) -> Result<Option<RemovalReason>, CompareError> {
         let mut reasons = self.of_contests(policy);
         reasons.extend(self.of_interactions(policy));
@@ -221,7 +220,7 @@ impl Inquiry<'_> {
             .collect()
     }
 
-    /// What the policy does for one program.
+    /// The fate of the policy for one program.
     fn of_part(
         &self,
         part: &Record,
@@ -251,7 +250,7 @@ impl Inquiry<'_> {
         asked.map(|pair| judge.settled(pair, left)).collect()
     }
 
-    /// Whether a difference between programs, or what a policy does for one, was shown.
+    /// Returns true if a difference between programs, or an effect of a policy on one, was shown.
     fn shows_something(&self) -> Result<bool, CompareError> {
         let shows = |judged: &Judged<'_>| {
             let evidence = judged.evidence();
@@ -280,7 +279,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// One reason for several questions: none while one is open.
+/// One reason for several questions; `None` while one is open.
 fn together(reasons: Vec<Option<RemovalReason>>) -> Option<RemovalReason> {
     let reasons: Vec<RemovalReason> = reasons.into_iter().collect::<Option<_>>()?;
     Some(match reasons.contains(&RemovalReason::OutOfReach) {

@@ -6,12 +6,12 @@ use crate::run::compare::Scale;
 use crate::run::compare::effect::Draws;
 use crate::run::stats::{Draw, Sums};
 
-/// What a few rounds of one policy show of a metric, without any statistics.
+/// The results of a few rounds of one policy in one metric, without statistics.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Provisional {
     /// Name of the metric.
     pub metric: String,
-    /// Whether the effects are ratios policy / baseline or differences in the unit of the metric.
+    /// The scale of the effects: ratios policy / baseline, or differences in the unit of the metric.
     pub scale: Scale,
     /// The typical effect over the rounds.
     pub estimate: f64,
@@ -19,15 +19,15 @@ pub struct Provisional {
     pub least: f64,
     /// The largest.
     pub most: f64,
-    /// Rounds whose effect has the direction of the estimate.
+    /// Number of rounds whose effect has the direction of the estimate.
     pub same_direction: u32,
-    /// All rounds.
+    /// Number of all rounds.
     pub rounds: u32,
     /// The fewest rounds that can decide.
     pub needed: u32,
 }
 
-/// What `draws` show of `metric`; `None` without a round.
+/// The results in `draws` for `metric`; `None` without a round.
 pub(super) fn provisional(metric: &str, draws: &Draws, needed: u32) -> Option<Provisional> {
     let estimate = Sums::of(&draws.scaled).estimate()?;
     let each = || draws.scaled.iter().map(Draw::difference);

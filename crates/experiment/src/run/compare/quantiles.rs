@@ -1,4 +1,4 @@
-//! What a policy changes at each part of a distribution of trials: the shift function.
+//! The effect of a policy at each part of a distribution of trials: the shift function.
 
 use crate::run::compare::Scale;
 use crate::run::compare::effect::on;
@@ -10,11 +10,11 @@ use crate::run::stats::{ALPHA, Sample, Tail, tails};
 /// The change at one quantile, as ratios of the policy to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileChange {
-    /// The share of the trials that are no larger.
+    /// The share of the trials at or below it.
     pub share: f64,
     /// The ratio.
     pub ratio: f64,
-    /// The interval; all of them together hold with 95 %, as far as a bootstrap of rounds does.
+    /// The interval; jointly, all of them have 95 % coverage, within the accuracy of a bootstrap of rounds.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -24,8 +24,8 @@ const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
 /// Fewer rounds have no value beyond the first and the last of these quantiles.
 const FEWEST: u32 = 10;
 
-/// The change at the quantiles of all trials. Empty where there are too few rounds, where trials
-/// are counted and not single numbers, and where a zero forbids a ratio.
+/// The change at the quantiles of all trials. Empty if there are too few rounds, if trials have counts instead of
+/// single numbers, and if a zero rules out a ratio.
 #[must_use]
 pub fn quantile_changes(
     record: &Record,

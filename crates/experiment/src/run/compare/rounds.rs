@@ -11,7 +11,7 @@ use crate::run::stats::tail::Round;
 use crate::run::stats::{Draw, Sample};
 use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
 
-/// One column of trials in a record.
+/// The trials of one arm in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arm<'a> {
     /// A policy's own trials.
@@ -27,12 +27,12 @@ type Column<'a> = BTreeMap<u32, Vec<&'a Trial>>;
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
     arms: BTreeMap<&'a str, Column<'a>>,
-    /// By the policy that ran once more.
+    /// By the policy that has a second run.
     controls: BTreeMap<&'a str, Column<'a>>,
-    /// How many rounds are whole.
+    /// Number of whole rounds.
     pub(super) whole: u32,
-    /// Rounds in which some trial never ran: cut off by a signal, a crash or a full disk. They
-    /// are left out, so that the data are those of a look and not a little more.
+    /// Rounds in which some trial never ran because of a signal, a crash or a full disk. They are left out so that the
+    /// data end at a decision point.
     cut_off: u32,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Differences and sums of numbers below this are finite.
+/// Numbers below this have finite differences and sums.
 const LARGEST: f64 = 1e300;
 
 /// The numbers of a reading, or why there are none.
@@ -157,7 +157,7 @@ pub(super) struct Pairs<'a> {
     left_out: LeftOut,
 }
 
-/// What is not in a comparison, and what casts doubt on the rest.
+/// Trials left out of a comparison, and doubts about the rest.
 #[derive(Clone, Debug, Default)]
 struct LeftOut {
     cut_off: u32,
@@ -206,12 +206,12 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// How many rounds were read in both arms.
+    /// Number of rounds read in both arms.
     pub(super) fn n(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    /// One run of each arm a round, in the order in which they ran, and the further ones beside each other.
+    /// One run of each arm per round, in the order in which they ran, and the further ones separately.
     pub(super) fn rounds(&self) -> Vec<Round<'a>> {
         let blocks = self.blocks.iter();
         let pairs =
@@ -225,7 +225,7 @@ impl<'a> Pairs<'a> {
             .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    /// The same by the number of the round.
+    /// The same, keyed by the number of the round.
     pub(super) fn by_round(&self) -> (Scale, BTreeMap<u32, Draw>) {
         let draws = self.centers();
         let numbers = self.numbers.iter().copied();
@@ -238,7 +238,7 @@ impl<'a> Pairs<'a> {
             .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    /// One number of each trial; `None` if the first trial of an arm does not have it.
+    /// One number for each trial; `None` if the first trial of an arm lacks it.
     pub(super) fn draws_of(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Option<Draws> {
         let draws = self.blocks.iter().map(|block| {
             let [policy, baseline] =
@@ -248,7 +248,7 @@ impl<'a> Pairs<'a> {
         Some(Draws::of(draws.collect::<Option<_>>()?))
     }
 
-    /// Values of both arms, all rounds together.
+    /// Number of values of both arms, over all rounds.
     pub(super) fn counts(&self) -> (usize, usize) {
         let rounds = self.rounds();
         let sizes = rounds.iter().map(|(a, b)| (a.count(), b.count()));
@@ -257,12 +257,12 @@ impl<'a> Pairs<'a> {
         })
     }
 
-    /// Trials of both arms, without those of the control.
+    /// Number of trials of both arms, without those of the control.
     fn compared(&self) -> usize {
         2 * self.rounds().len()
     }
 
-    /// What travels with the numbers.
+    /// The warnings about the numbers.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let left_out = self.left_out.clone();
         let failed = left_out.failure.map(|first| Warning::FailedRounds {

@@ -1,4 +1,4 @@
-//! The rows of a table: estimates first, then the words.
+//! The rows of a table: estimates first, then conclusions.
 
 use std::iter::zip;
 
@@ -7,7 +7,7 @@ use crate::run::compare::rounds::Pairs;
 use crate::run::compare::{Change, Comparison, Scale, Statistic, Warning};
 use crate::run::stats::{self, ALPHA, Quantile, Tail};
 
-/// A row before it is said what may be said of it.
+/// A row before its conclusion.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) metric: String,
@@ -21,7 +21,7 @@ pub(super) struct Estimate {
 
 const QUANTILES: [Quantile; 4] = [Quantile::P95, Quantile::P99, Quantile::P999, Quantile::Max];
 
-/// The tails of a metric that its values support, each with its effect.
+/// The tails of a metric supported by its values, each with its effect.
 pub(super) fn tails(pairs: &Pairs, seed: u64) -> Vec<(Quantile, Effect)> {
     let effects = tail_effects(pairs, &QUANTILES, scale(pairs), seed);
     let known = zip(QUANTILES, effects);
@@ -30,7 +30,7 @@ pub(super) fn tails(pairs: &Pairs, seed: u64) -> Vec<(Quantile, Effect)> {
         .collect()
 }
 
-/// Ratio where every value of every round allows a logarithm, else difference.
+/// Ratio if every value of every round has a logarithm, otherwise difference.
 pub(super) fn scale(pairs: &Pairs) -> Scale {
     let mut least = f64::INFINITY;
     for sample in pairs.rounds().iter().flat_map(|(a, b)| [a, b]) {
@@ -39,10 +39,10 @@ pub(super) fn scale(pairs: &Pairs) -> Scale {
     scale_of(std::iter::once(least))
 }
 
-/// A bootstrap of fewer rounds says nothing.
+/// A bootstrap of fewer rounds is meaningless.
 const FEWEST: u32 = 6;
 
-/// The effects on some quantiles; `None` where the values do not support one.
+/// The effects on some quantiles; `None` if the values do not support one.
 pub(super) fn tail_effects(
     pairs: &Pairs,
     quantiles: &[Quantile],
@@ -65,7 +65,7 @@ pub(super) fn tail_effects(
 }
 
 impl Estimate {
-    /// The row of the typical values of a policy beside those of a baseline, as one of so many claims.
+    /// The row of the typical values of a policy against a baseline, as one of so many claims.
     pub(super) fn of_centers(
         metric: &str,
         [baseline, policy]: [&str; 2],
@@ -83,7 +83,7 @@ impl Estimate {
         }
     }
 
-    /// What may be said of the row: by itself, not corrected for the number of rows.
+    /// Draws the conclusion of the row as a single claim, not corrected for the number of rows.
     pub(super) fn finish(self, threshold: f64) -> Comparison {
         let effect = self.effect;
         let shown = |value: fn(&Effect) -> Option<f64>| {

@@ -1,7 +1,8 @@
-//! Several records against several others: the same policy before and after a change, with one value a record.
+//! Comparison of several records with several others: the same policy before and after a change, with one value a
+//! record.
 //!
-//! Two records of one program differ by more than the trials of each, so that no interval of two records exists. From
-//! three records a side on there is one between sessions.
+//! Two records of one program differ by more than the trials of each, so two records have no interval. With three or
+//! more records a side, there is one between sessions.
 
 use crate::run::compare::between::{Across, differences, of_both, sample};
 use crate::run::compare::effect::{Effect, on, scale_of};
@@ -13,13 +14,12 @@ use crate::run::compare::{
 use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Units, median};
 
-/// Compares the records `after` with the records `before`, policy by policy, for each policy that all have. In every
-/// row `policy` and `baseline` are that policy's name. The metric, the threshold and the words are those of the first
-/// plan of `after`.
+/// Compares the records `after` with the records `before`, for each policy that all have. In every row `policy` and
+/// `baseline` are that policy's name. The metric, the threshold and the wording come from the first plan of `after`.
 ///
 /// # Errors
-/// When circumstances differ within a side or between them and that was not allowed, naming each; when a side has no
-/// record, and when no policy or verdict metric is in all.
+/// Fails if circumstances differ within a side or between them and this was not allowed (it lists each difference).
+/// Also fails if a side has no record, or if no policy or verdict metric occurs in all.
 pub fn sessions(
     before: &[Record],
     after: &[Record],

@@ -1,8 +1,8 @@
 //! Starts of servers that live for several trials: the effect in each start.
 //!
-//! Rounds within a start compare the same processes again and again, so their interval holds for
-//! these processes. What a start decides once, such as where memory lies or what a compiler made of
-//! the code, differs between starts: there the start is the unit.
+//! Rounds within a start compare the same processes repeatedly, so their interval applies only to these processes. Some
+//! things are fixed at start-up, such as the memory layout and the compiler's output, and differ between starts. For
+//! those, the start is the unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Quantile, Sample, Units, quantile};
 use crate::run::trial::{Role, Trial};
 
-/// The percentiles of requests that are compared start by start.
+/// The percentiles of requests to compare start by start.
 const PERCENTILES: [Quantile; 2] = [Quantile::P50, Quantile::P99];
 
 /// One metric under one policy against the baseline, start by start.
@@ -23,25 +23,24 @@ const PERCENTILES: [Quantile; 2] = [Quantile::P50, Quantile::P99];
 pub struct Starts {
     /// Name of the metric.
     pub metric: String,
-    /// Which property of it: of a percentile, that of all requests of a start.
+    /// The property of the metric; a percentile is that of all requests of a start.
     pub statistic: Statistic,
     /// Name of the policy.
     pub policy: String,
-    /// Starts in which both were read.
+    /// Number of starts in which both were read.
     pub starts: u32,
-    /// Starts whose change has the direction of the estimate.
+    /// Number of starts whose change has the direction of the estimate.
     pub same_direction: u32,
-    /// Ratio policy / baseline: the geometric mean over starts, each of which is the geometric mean
-    /// of its rounds.
+    /// Ratio policy / baseline: the geometric mean over starts of the geometric mean of each start's rounds.
     pub ratio: f64,
     /// The smallest ratio of a start.
     pub low: f64,
     /// The largest ratio of a start.
     pub high: f64,
-    /// The ratio of all starts, of which these are a sample, with 95 %; `None` with fewer than three.
+    /// The 95 % interval of the ratio over all possible starts, from this sample; `None` with fewer than three.
     pub interval: Option<[f64; 2]>,
-    /// Starts in all that would show the direction, if further ones are like these; `None` with fewer than three, and
-    /// where a thousand are too few.
+    /// Total number of starts needed to show the direction, if further ones resemble these. `None` with fewer than
+    /// three, or if a thousand are too few.
     pub needed: Option<u32>,
 }
 
@@ -54,8 +53,8 @@ impl Starts {
     }
 }
 
-/// Compares the verdict metric and the percentiles of requests start by start, for every policy but
-/// the baseline; starts with less than half as many rounds as the longest are left out. Empty where each trial started its own server.
+/// Compares the verdict metric and the percentiles of requests start by start, for every policy but the baseline.
+/// Starts with less than half as many rounds as the longest are left out. Empty if each trial started its own server.
 #[must_use]
 pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Starts> {
     let policies = record.header.plan.policies.iter();
@@ -80,7 +79,7 @@ pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Star
         .collect()
 }
 
-/// The metrics that are compared, the deciding one first.
+/// The metrics to compare, the deciding one first.
 fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> {
     let mut metrics: BTreeSet<String> = columns::names(&[record]).into_iter().collect();
     let forms = Forms::of(record);
@@ -96,13 +95,13 @@ fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> 
 /// The trials of one round.
 #[derive(Default)]
 struct Pair<'a> {
-    /// The baseline, its control among them.
+    /// The baseline, including its control.
     baseline: Vec<&'a Trial>,
     policy: Option<&'a Trial>,
 }
 
-/// The rounds in which both ran, by start. A start that was cut off before half of its rounds says too
-/// little to count as much as the others.
+/// The rounds in which both ran, by start. A start that ended before half of its rounds is too uncertain to count as
+/// much as the others.
 fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, Vec<Pair<'a>>> {
     let mut rounds: BTreeMap<(u32, u32), Pair<'_>> = BTreeMap::new();
     for trial in record.trials.iter().filter(|it| it.succeeded()) {

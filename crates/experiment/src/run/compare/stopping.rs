@@ -1,4 +1,4 @@
-//! The running experiment: which policies have their answer, and whether it may stop.
+//! The running experiment: which policies have an answer, and may it stop?
 
 use std::collections::BTreeSet;
 
@@ -13,30 +13,30 @@ use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 use crate::run::stats::median;
 use crate::run::trial::{A_GOOD_PART, Trial, huge_memory};
 
-/// How far an experiment has come.
+/// The progress of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Rounds in which every trial has run.
+    /// Number of rounds in which every trial has run.
     pub rounds: u32,
     /// Why no further round is needed.
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
     pub drops: Vec<Removal>,
-    /// Whether some policy has an answer that tells what to set: the direction of its effect, or that there is none.
+    /// True if some policy has an actionable answer: the direction of its effect, or that there is none.
     pub is_shown: bool,
 }
 
-/// Fewer rounds foretell nothing.
+/// With fewer rounds there is no forecast.
 pub(super) const FORETELLING: u32 = 8;
 
-/// Which policies have their answer after the rounds that `record` holds, and whether the
-/// experiment may stop. It may be asked after every round, and what it says may be acted on.
-/// `rounds_left` is how many more rounds there is time for.
+/// Returns the policies with an answer after the rounds in `record`, and whether the experiment may stop. It may be
+/// called after every round, and its result may be acted on. `rounds_left` is the number of further rounds that fit
+/// into the time.
 ///
 /// A single policy has nothing to decide: it ends after `min_rounds`.
 ///
 /// # Errors
-/// When the plan names a baseline or a metric that does not exist.
+/// Fails if the plan has a baseline or a metric that does not exist.
 pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     if !record.header.plan.programs.is_empty() {
         return programs::progress(record, rounds_left);
@@ -65,7 +65,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         keep_the_open(&judged, &mut drops);
         stop = self::stop(&judged, &drops);
     }
-    // The cells of a bench are questions of their own, and one decides for all.
+    // The cells of a bench are separate questions, and one decision applies to all.
     if record.header.plan.bench.is_some() {
         drops.clear();
     }
@@ -77,9 +77,9 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     })
 }
 
-/// Whether the rounds of a policy tell what to set. Those of an overhead control do not; neither does it that huge pages by way of malloc
-/// are worse, where malloc may be the reason. What huge pages do by themselves is no such answer as long as the policy is open
-/// that gives them.
+/// Returns true if the rounds of a policy show what to set. Those of an overhead control do not. Nor does a loss under
+/// a policy that also changes malloc, because malloc may be the reason. The separate effect of its huge pages is no
+/// such answer while the policy itself is open.
 fn says_something(judged: &Judged, policy: &Policy, answer: PolicyAnswer) -> bool {
     if judged.record.header.plan.is_overhead_control(&policy.name) {
         return false;
@@ -93,7 +93,7 @@ fn says_something(judged: &Judged, policy: &Policy, answer: PolicyAnswer) -> boo
     answer.is_shown() && (is_of_pages || pages.is_some_and(PolicyAnswer::is_shown))
 }
 
-/// Malloc alone runs as long as the policy that it stands beside, and has no question of its own.
+/// The allocator-only policy runs as long as the policy paired with it, and has no separate question.
 fn drop_malloc_alone(judged: &Judged, drops: &mut Vec<Removal>) {
     let plan = &judged.record.header.plan;
     let next = judged.record.next_round();
@@ -114,10 +114,10 @@ fn drop_malloc_alone(judged: &Judged, drops: &mut Vec<Removal>) {
     }
 }
 
-/// The running estimates of the verdict metric, for the line of progress.
+/// The running estimates of the verdict metric, for the progress line.
 ///
 /// # Errors
-/// When the plan names a baseline or a metric that does not exist.
+/// Fails if the plan has a baseline or a metric that does not exist.
 pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
     if !record.header.plan.programs.is_empty() {
         return programs::running(record);
@@ -125,8 +125,8 @@ pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
     Ok(Judged::as_planned(record)?.deciding_rows())
 }
 
-/// Servers that live for several rounds are the same processes in all of them: an answer that is
-/// about more than these needs a few starts.
+/// Long-lived servers are the same processes in all their rounds. An answer that generalises beyond them needs a few
+/// starts.
 const FEWEST_STARTS: usize = 3;
 
 fn has_starts_enough(record: &Record, policy: &str) -> bool {
@@ -135,7 +135,7 @@ fn has_starts_enough(record: &Record, policy: &str) -> bool {
     starts.is_none_or(|starts| starts.len() >= FEWEST_STARTS)
 }
 
-/// Why a policy need not run any more; `None` while it is open and within reach.
+/// Returns why a policy need not run any more; `None` while it is open and within reach.
 pub(super) fn reason_to_drop(
     judged: &Judged,
     policy: &Policy,
@@ -156,7 +156,7 @@ pub(super) fn reason_to_drop(
         {
             return None;
         }
-        // What cannot change a page does so in no start.
+        // A policy that cannot change a page cannot do so in any start.
         let is_of_starts = judgement.answer != PolicyAnswer::NoEffect;
         let is_told = !is_of_starts || has_starts_enough(judged.record, &policy.name);
         return is_told.then_some(RemovalReason::Decided);
@@ -169,12 +169,12 @@ pub(super) fn reason_to_drop(
     is_hopeless.then_some(RemovalReason::OutOfReach)
 }
 
-/// In so many rounds a malloc that takes its setting by chance was seen with it: glibc before 2.38 missed it in up to one
-/// start of four.
+/// Within this many rounds, a malloc that takes its setting by chance has shown its effect: glibc before 2.38 missed it
+/// in up to one start of four.
 const SEEN_WITH_PAGES: u32 = 4;
 
-/// Whether a policy asks for huge pages by way of malloc, made none, and another one did. Whatever it changes is no reason to
-/// set it, so its time is that of the others.
+/// Returns true if a policy asks for huge pages through malloc and made none, but another one did. No effect of it
+/// would be a reason to set it, so the others get its time.
 fn makes_no_page(judged: &Judged, policy: &Policy) -> bool {
     let settings = &policy.settings;
     let is_by_malloc = settings.changes_malloc_too(&judged.baseline.settings);
@@ -194,13 +194,13 @@ fn makes_no_page(judged: &Judged, policy: &Policy) -> bool {
     own.all(|it| bytes(it).is_some_and(|bytes| is_none(it, bytes))) && others.any(has_pages)
 }
 
-/// An interval is narrow enough if its half is at most the threshold or this part of the estimate.
+/// An interval is narrow enough if its half-width is at most the threshold or this part of the estimate.
 const NARROW: f64 = 1.0 / 3.0;
-/// Only so much of the time goes into a narrower interval once the direction is known.
+/// Once the direction is known, at most this part of the time is spent on a narrower interval.
 const TO_NARROW: f64 = 1.0 / 3.0;
 
 /// Returns true while more rounds are worth their time though the direction of an effect is known: its interval is
-/// wide, and the experiment is young.
+/// wide, and little time has passed.
 fn narrows(judged: &Judged, judgement: &Judgement, rounds_left: u32) -> bool {
     let done = f64::from(judged.rounds.whole);
     if done >= TO_NARROW * (done + f64::from(rounds_left)) {
@@ -217,8 +217,8 @@ fn narrows(judged: &Judged, judgement: &Judgement, rounds_left: u32) -> bool {
     })
 }
 
-/// Whether more rounds may tell what the huge pages of a policy do that changes malloc too. Where one of pages alone shows
-/// the same as it does, that has told it.
+/// Returns true if more rounds may isolate the effect of the huge pages of a policy that also changes malloc. A policy
+/// that changes only pages and shows the same has already isolated it.
 fn awaits_pages(judged: &Judged, policy: &Policy, answer: PolicyAnswer, rounds_left: u32) -> bool {
     let evidence = judged.evidence();
     let Some(pages) = evidence.beside_malloc(policy) else {
@@ -238,15 +238,15 @@ fn awaits_pages(judged: &Judged, policy: &Policy, answer: PolicyAnswer, rounds_l
     let is_open = judgement.answer == PolicyAnswer::NotDecided && judgement.reason.is_none();
     let is_early = judged.rounds.whole < FORETELLING;
     let is_within_reach = || is_early || pages.is_within_reach(rounds_left);
-    // The fewest rounds that can decide are run in any case.
+    // The fewest rounds that can decide always run.
     let least = judged.record.header.plan.bounds.least_rounds;
     let is_due = least.is_some_and(|least| judged.rounds.whole < least);
     let has_time = is_due || rounds_left > 0 && is_within_reach();
     is_asked && is_open && has_time
 }
 
-/// What is out of reach gives its time to what is within. Where nothing is and nothing was shown,
-/// no one needs the time: it makes the intervals narrower, and says how much an effect can be.
+/// Policies out of reach yield their time to those within reach. If none is within reach and nothing was shown, all
+/// keep running: the time narrows the intervals and bounds the effects.
 fn keep_the_open(judged: &Judged, drops: &mut Vec<Removal>) {
     let plan = &judged.record.header.plan;
     drops.retain(|it| it.why != RemovalReason::OutOfReach || plan.is_overhead_control(&it.policy));
@@ -261,7 +261,7 @@ fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
     let is_dropped = |policy: &Policy| all().any(|drop| drop.policy == policy.name);
-    // An overhead control is worth no more rounds than the policies that it stands beside.
+    // An overhead control gets no more rounds than the policies it controls.
     let plan = &record.header.plan;
     let mut worth_rounds = judged
         .policies()
@@ -279,7 +279,7 @@ fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
             false => StopReason::Decided,
         });
     }
-    // Whoever says how long it is to take gets it.
+    // A user who sets the duration gets it.
     let is_free = bounds.least_rounds.is_some();
     if is_free && rounds >= bounds.min_rounds.max(SEEN_SMALL) && is_too_small(record) {
         return Some(StopReason::TooSmall);
@@ -287,11 +287,11 @@ fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
     stop_reason(bounds, rounds, |precision| judged.is_precise(precision))
 }
 
-/// In so many rounds a program must be small: the first may not be like the others.
+/// A program must be small in this many rounds: the first may not be representative.
 const SEEN_SMALL: u32 = 2;
 
-/// Whether the policies differ in nothing but what decides about huge pages, and the program is
-/// smaller than any of these: more rounds would only tell noise from noise.
+/// Returns true if the policies differ only in huge-page settings, and the program is smaller than any huge page. More
+/// rounds would only compare noise.
 fn is_too_small(record: &Record) -> bool {
     let plan = &record.header.plan;
     let Some(least) = least_huge_page(&record.header.host) else {
@@ -315,7 +315,7 @@ fn is_too_small(record: &Record) -> bool {
     let peaks: Option<Vec<f64>> = trials()
         .map(|trial| trial.value(MetricId::PeakRssBytes))
         .collect();
-    // A single trial may use a little more than the others.
+    // A single trial may use slightly more than the others.
     let peak = peaks.and_then(|peaks| median(&peaks));
     plan.bench.is_none()
         && plan.policies.iter().all(only_pages)
@@ -332,7 +332,7 @@ fn least_huge_page(host: &Host) -> Option<u64> {
     Some(least.unwrap_or(u64::MAX).min(host.pmd_bytes()?))
 }
 
-/// Why an experiment whose questions are open ends after so many rounds, if it does.
+/// Returns why an experiment with open questions ends after so many rounds, if it does.
 pub(super) fn stop_reason(
     bounds: &Bounds,
     rounds: u32,
@@ -346,7 +346,7 @@ pub(super) fn stop_reason(
 }
 
 impl Judged<'_> {
-    /// Whether no interval of the verdict metric is wider than ± `precision`.
+    /// Returns true if no interval of the verdict metric is wider than ± `precision`.
     pub(super) fn is_precise(&self, precision: f64) -> bool {
         let evidence = self.evidence();
         self.policies().all(|policy| {

@@ -1,4 +1,4 @@
-//! A whole record, compared.
+//! Comparison of a whole record.
 
 use crate::run::compare::columns::Forms;
 use crate::run::compare::coverage::no_effect;
@@ -16,14 +16,14 @@ use crate::run::record::Record;
 use crate::run::stats::Quantile;
 use crate::text::suggest::nearest;
 
-/// What may be asked otherwise than the plan had it.
+/// The options that override the plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Another baseline.
     pub baseline: Option<String>,
     /// Another metric that decides.
     pub verdict_metric: Option<String>,
-    /// Another practical threshold, as a share.
+    /// Another threshold, as a share.
     pub threshold: Option<f64>,
     /// Another property of the runs.
     pub judge_by: Option<JudgeBy>,
@@ -32,8 +32,8 @@ pub struct Options {
 /// Compares every policy of a record with the baseline, in every metric.
 ///
 /// # Errors
-/// When `options` or the plan name a policy or a metric that does not exist, or a threshold
-/// that is no share.
+/// Fails if `options` or the plan contain a policy or a metric that does not exist, or a threshold outside the range of
+/// a share.
 pub fn table(record: &Record, options: &Options) -> Result<Table, CompareError> {
     if !record.header.plan.programs.is_empty() {
         return programs::table(record, options);
@@ -43,10 +43,10 @@ pub fn table(record: &Record, options: &Options) -> Result<Table, CompareError> 
     Ok(judged.conclude(rows))
 }
 
-/// The same for the metric that decides alone, as the record was planned: what its answer needs.
+/// The same as planned, but only for the verdict metric: enough for the answer.
 ///
 /// # Errors
-/// When the plan names a policy or a metric that does not exist.
+/// Fails if the plan contains a policy or a metric that does not exist.
 pub fn deciding(record: &Record) -> Result<Table, CompareError> {
     if !record.header.plan.programs.is_empty() {
         return programs::table(record, &AS_PLANNED);
@@ -59,7 +59,7 @@ pub fn deciding(record: &Record) -> Result<Table, CompareError> {
     Ok(judged.conclude(rows))
 }
 
-/// A record with the questions that are asked of it.
+/// A record with the questions about it.
 pub(super) struct Judged<'a> {
     pub(super) record: &'a Record,
     pub(super) rounds: Rounds<'a>,
@@ -69,15 +69,15 @@ pub(super) struct Judged<'a> {
     pub(super) threshold: f64,
     judge_by: JudgeBy,
     forms: Forms<'a>,
-    /// The policies that are compared with the baseline.
+    /// The policies to compare with the baseline.
     others: Vec<&'a Policy>,
-    /// How many policies share the error of the verdict: those that changed the program's pages,
-    /// or may have. About the others nothing is claimed that the clock could get wrong, and about an overhead control nothing at all:
-    /// what is shown of it can only take a claim back.
+    /// Number of policies that share the error of the verdict: those that changed the program's pages, or may have. The
+    /// other policies make no claim that the measured time could get wrong. Overhead controls make none: their results
+    /// can only withdraw a claim.
     pub(super) claims: u32,
 }
 
-/// Everything as the plan had it.
+/// Everything as planned.
 pub(super) static AS_PLANNED: Options = Options {
     baseline: None,
     verdict_metric: None,
@@ -99,7 +99,7 @@ impl<'a> Judged<'a> {
         Self::against(record, options, baseline, others.collect())
     }
 
-    /// These policies against a baseline of their own.
+    /// These policies against a separate baseline.
     pub(super) fn against(
         record: &'a Record,
         options: &'a Options,
@@ -159,7 +159,7 @@ impl<'a> Judged<'a> {
         self.others.iter().copied()
     }
 
-    /// The verdict metric, when no trial has an entry for it: it still gets its rows.
+    /// The verdict metric, if no trial has an entry for it: it still gets its rows.
     fn unread_verdict_metric(&self) -> Option<&'a str> {
         let trials = &self.record.trials;
         let is_read = trials
@@ -226,8 +226,8 @@ impl<'a> Judged<'a> {
         Estimate::of_centers(metric, [&self.baseline.name, policy], pairs, claims)
     }
 
-    /// The second run of the plan's baseline against the first, whatever the others are
-    /// compared with; `None` when a single policy was run.
+    /// The second run of the plan's baseline against the first, whatever the baseline of the others; `None` if a single
+    /// policy ran.
     pub(super) fn control(&self) -> Option<Control> {
         let plan = &self.record.header.plan;
         if plan.policies.len() < 2 {
@@ -240,12 +240,12 @@ impl<'a> Judged<'a> {
         Some(Control { comparison })
     }
 
-    /// The rounds of one policy beside those of the baseline.
+    /// The rounds of one policy and the baseline.
     fn draws(&self, metric: &str, policy: &str) -> Pairs<'a> {
         self.rounds.draws(metric, &self.baseline.name, policy)
     }
 
-    /// The rows of the verdict metric alone.
+    /// The rows of only the verdict metric.
     pub(super) fn deciding_rows(&self) -> Vec<Comparison> {
         let rows = self.deciding_centers().into_iter();
         rows.map(|row| row.finish(self.threshold)).collect()

@@ -1,4 +1,4 @@
-//! Whole records, compared.
+//! Comparisons of whole records.
 
 mod any;
 mod best;
@@ -99,7 +99,7 @@ fn another_baseline_inverts_the_ratio() {
         row(&there, "wall_seconds", "always"),
         row(&back, "wall_seconds", "never"),
     );
-    // The second runs are the first baseline's alone, so the two are alike and not the same.
+    // Only the first baseline has second runs, so the two are equivalent but not identical.
     let product = there.ratio.expect("a") * back.ratio.expect("b");
     assert!((product - 1.0).abs() < 1e-3, "{product}");
     assert_eq!((there.change, back.change), (Change::Lower, Change::Higher));

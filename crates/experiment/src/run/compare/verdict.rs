@@ -1,4 +1,4 @@
-//! The answer: for each policy one word, with the reason where a number does not give it.
+//! The answer: one word for each policy, with a reason if a number does not give it.
 
 use crate::run::compare::coverage::no_effect;
 use crate::run::compare::decision::{
@@ -17,7 +17,7 @@ use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Quantile};
 use crate::run::trial::{Mark, Reading, Trial};
 
-/// What the answers are drawn from.
+/// The evidence for the answers.
 pub(super) struct Evidence<'a> {
     pub(super) record: &'a Record,
     pub(super) rounds: &'a Rounds<'a>,
@@ -30,21 +30,22 @@ pub(super) struct Evidence<'a> {
 pub(super) struct Judgement {
     pub(super) answer: PolicyAnswer,
     pub(super) reason: Option<Why>,
-    /// Whether no further round is needed.
+    /// True if no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Option<Runs>,
-    /// The effect on the typical run, where it may show something.
+    /// The effect on the typical run, if it may show something.
     pub(super) effect: Option<Effect>,
 }
 
-/// Rounds after which a policy is left that changed no page, or was not in force: no round more gives it an answer.
+/// Rounds after which a policy is dropped if it changed no page or was not applied: no further round gives it an
+/// answer.
 const ROUNDS_WITHOUT_EFFECT: u32 = 3;
 
-/// One period of so many may lose its pages before its policy counts as not in force.
+/// One period in so many may lose its pages before its policy counts as not applied.
 const PERIODS_PER_LAPSE: usize = 10;
 
 impl Evidence<'_> {
-    /// One answer for each of `comparisons` that is about the verdict metric.
+    /// One answer for each of `comparisons` in the verdict metric.
     pub(super) fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
         let mut verdict = Verdict {
             metric: self.metric.to_owned(),
@@ -79,7 +80,7 @@ impl Evidence<'_> {
         verdict
     }
 
-    /// The answer of the 95th percentile, as one of the claims.
+    /// The answer for the 95th percentile, as one of the claims.
     fn by_p95(&self, comparisons: &[Comparison], policy: &str) -> PolicyAnswer {
         let mut rows = comparisons.iter();
         let row = rows.find(|row| {
@@ -94,7 +95,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// The answer for one policy, leaving out what the order of the trials did.
+    /// The answer for one policy, without the effect of the order of the trials.
     pub(super) fn judge(&self, name: &str) -> Judgement {
         let policies = &self.record.header.plan.policies;
         let policy = policies.iter().find(|policy| policy.name == name);
@@ -147,7 +148,7 @@ impl Evidence<'_> {
         self.pairs(policy).centers()
     }
 
-    /// Whether the rounds that are left could decide, about user time too where that is told.
+    /// Returns true if the remaining rounds could decide, including about user time if it is reported.
     pub(super) fn is_within_reach(&self, policy: &str, rounds: u32) -> bool {
         is_within_reach(&self.draws(policy), self.question, rounds)
             || self.is_same_work() && {
@@ -168,8 +169,8 @@ impl Evidence<'_> {
         self.rounds.draws(metric, &self.baseline.name, policy)
     }
 
-    /// Whether user time is clear where the judged metric is not: it often is, because waiting and most
-    /// of the kernel's work are not in it. A claim of its own, with 5 % over the judged policies.
+    /// Returns the answer for user time if it is clear and the judged metric is not. This is common, because user time
+    /// excludes waiting and most of the kernel's work. A separate claim, with 5 % over the judged policies.
     fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<PolicyAnswer> {
         let mut rows = deciding(comparisons, MetricId::UserSeconds.name());
         let row = rows.find(|row| row.policy == policy && self.is_same_work())?;
@@ -179,7 +180,7 @@ impl Evidence<'_> {
         (is_clear && matches!(answer, PolicyAnswer::Better | PolicyAnswer::Worse)).then_some(answer)
     }
 
-    /// What the rounds show where they are too few to decide; `None` where they are enough.
+    /// The results of rounds that are too few to decide; `None` if they are enough.
     fn provisional(&self, policy: &str) -> Option<Vec<Provisional>> {
         let plan = &self.record.header.plan;
         let blocks = plan.blocks.of_first_round(plan.policies.len());
@@ -193,7 +194,7 @@ impl Evidence<'_> {
             true => vec![self.metric, user],
             false => vec![self.metric],
         };
-        // The plan tells huge pages from malloc too, and has told its fewest rounds.
+        // The plan also separates huge pages from malloc, and has announced its fewest rounds.
         let needed = needed.max(fewest_rounds_of(
             &plan.policies,
             &plan.baseline,
@@ -205,9 +206,9 @@ impl Evidence<'_> {
         Some(shown.collect())
     }
 
-    /// Whether user time is that of the same work in all trials: of a program, of a server under a load
-    /// that takes as long as its requests do, or of one that answered as many requests in each. It goes
-    /// by the load and never by user time, so that the claim about that is as it would be without.
+    /// Returns true if user time is for the same work in all trials. This holds for a program, for a server under a
+    /// load that lasts as long as its requests take, and for one that answered equally many requests in each. It
+    /// depends on the load and never on user time, so the claim about user time stays valid.
     fn is_same_work(&self) -> bool {
         let plan = &self.record.header.plan;
         let is_of_requests = || plan.service.is_some() && suffix_metric(self.metric).is_some();
@@ -216,7 +217,7 @@ impl Evidence<'_> {
                 || is_of_requests() && has_same_requests(self.record))
     }
 
-    /// Why no trial of a policy can be compared.
+    /// Returns why no trial of a policy can be compared.
     fn not_run(&self, policy: &str) -> Option<Why> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
         let Some(first) = trials().next() else {
@@ -228,8 +229,8 @@ impl Evidence<'_> {
         })
     }
 
-    /// Why the trials of a policy say nothing about the policy: in one of them it was not in force. Of periods of a
-    /// running process a few may lapse: they stay in the comparison, and make the effect smaller.
+    /// Returns why the trials of a policy are no evidence about it: in one of them it was not applied. A few periods of
+    /// a running process may lapse: they stay in the comparison, and make the effect smaller.
     fn not_in_force(&self, policy: &str) -> Option<Why> {
         let trials: Vec<&Trial> = self.rounds.trials(Arm::Policy(policy)).collect();
         let lapses = trials.iter().filter(|it| it.lacked_its_policy()).count();
@@ -249,7 +250,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// Why the numbers do not carry an answer.
+    /// Returns why the numbers do not support an answer.
     fn not_measured(&self, pairs: &Pairs<'_>) -> Option<Why> {
         if self.question.better == Better::Neither {
             return Some(Why::NoDirection);
@@ -263,7 +264,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Whether the service answered as many requests of each kind in every trial that succeeded.
+/// Returns true if the service answered equally many requests of each kind in every successful trial.
 fn has_same_requests(record: &Record) -> bool {
     let counts = |trial: &Trial| -> Vec<(String, Reading)> {
         let readings = trial.readings.iter();
@@ -279,7 +280,7 @@ fn has_same_requests(record: &Record) -> bool {
     !first.is_empty() && is_read && trials.all(|trial| counts(trial) == first)
 }
 
-/// The comparisons that a verdict on `metric` rests on.
+/// The comparisons that decide a verdict on `metric`.
 fn deciding<'a>(
     comparisons: &'a [Comparison],
     metric: &str,
@@ -298,9 +299,9 @@ pub(super) fn word(change: Change, better: Better) -> PolicyAnswer {
     }
 }
 
-/// Where the order matters so much that a policy is better after one kind of trial and worse
-/// after another, neither word is the program's. Where no word was found, both have to be shown: this is a claim then, and
-/// takes none back.
+/// Replaces the answer if the order matters so much that a policy is better after one kind of trial and worse after
+/// another. Neither word then describes the program. If there was no answer, both directions have to be shown: this is
+/// then a claim, and withdraws none.
 fn with_order(answer: PolicyAnswer, policy: &str, order: Option<&Order>) -> PolicyAnswer {
     let sensitive =
         order.filter(|order| order.matters() && order.policies.iter().any(|it| it == policy));

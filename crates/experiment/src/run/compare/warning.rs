@@ -1,4 +1,4 @@
-//! What travels with the number of a comparison.
+//! Warnings about the number of a comparison.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
 use crate::run::trial::{Mark, Outcome};
 
-/// What is not in a comparison, or casts doubt on it. In JSON it is its text.
+/// Something left out of a comparison, or a doubt about it. In JSON it is its text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// Rounds in which a trial failed are left out.
     FailedRounds {
         /// How many.
         rounds: u32,
-        /// How the first of them failed.
+        /// The failure of the first one.
         first: Outcome,
     },
     /// Failed trials of one of two records are left out.
@@ -29,19 +29,19 @@ pub enum Warning {
     UnreadRounds {
         /// How many.
         rounds: u32,
-        /// Why, of the first.
+        /// The reason for the first one.
         why: Missing,
     },
-    /// Trials are marked, and stay in.
+    /// Some trials are marked, but stay in.
     Marked {
         /// How many.
         trials: u32,
-        /// Of how many.
+        /// The total.
         of: usize,
         /// The first mark.
         first: Mark,
     },
-    /// Rounds that were cut off are left out.
+    /// Incomplete rounds are left out.
     CutOff {
         /// How many.
         rounds: u32,
@@ -60,19 +60,19 @@ pub enum Warning {
         /// The fewest under a policy.
         measured: u64,
     },
-    /// The values of the source lie far apart.
+    /// The values of the source are coarse.
     Coarse {
         /// Of which percentile.
         quantile: Quantile,
-        /// How far, as a share.
+        /// The distance between them, as a share.
         share: f64,
     },
-    /// A process was not steady before anything was done to it.
+    /// A process was not steady before the action.
     Unsteady,
 }
 
 impl Warning {
-    /// Returns the warning of records whose circumstances differ in these; none if they are alike.
+    /// Returns the warning for records with these differences in their circumstances; none if there are no differences.
     pub(super) fn of_circumstances(differences: &[String]) -> Vec<Self> {
         let warning = (!differences.is_empty()).then(|| Self::Circumstances {
             differences: differences.to_vec(),
@@ -114,7 +114,7 @@ impl fmt::Display for Warning {
             ),
             Self::Coarse { quantile, share } => write!(
                 f,
-                "{} is known to within {:.0} % only: the source's values are that far apart",
+                "{} is known to within {:.0} % only, the resolution of the source",
                 quantile.label(),
                 (share * 100.0).ceil()
             ),

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Why {
-    /// As much was huge under both.
+    /// The same amount was huge under both.
     AsMuchHuge {
-        /// Bytes that were huge under the baseline and under the arm.
+        /// Huge bytes under the baseline and under the arm.
         bytes: [f64; 2],
         /// Minor faults under both.
         faults: [f64; 2],
@@ -18,19 +18,19 @@ pub enum Why {
         /// Minor faults under the baseline and under the arm.
         faults: [f64; 2],
     },
-    /// What was read back differs from what was set.
+    /// The value read back differs from the value set.
     ReadBackDiffers {
-        /// What was set and what was found.
+        /// The value set and the value found.
         detail: String,
     },
-    /// The program kept huge pages from its own memory.
+    /// The program kept huge pages from its memory.
     ProgramRefuses {
-        /// What it did.
+        /// The program's action.
         act: String,
     },
     /// Every trial failed.
     EveryTrialFailed {
-        /// How the first one failed.
+        /// The failure of the first one.
         first: String,
     },
     /// The metric was not measured.
@@ -38,14 +38,14 @@ pub enum Why {
         /// Why.
         reason: String,
     },
-    /// Neither direction of the metric is better.
+    /// The metric has no better direction.
     NoDirection,
     /// The mechanism may explain the loss: its overhead control lost as much.
     ByMechanism {
         /// The overhead control.
         control: String,
     },
-    /// The metric leaves out the memory that the arm has in a hugetlb pool.
+    /// The metric excludes the memory that the arm has in a hugetlb pool.
     PoolLeftOut {
         /// Bytes of the pool in use.
         bytes: f64,

@@ -1,9 +1,8 @@
-//! One process before something was done to it and after, in windows of equal length.
+//! One process before and after an action, in windows of equal length.
 //!
-//! Nothing is paired and nothing was shuffled: whatever else changed between the two is in the
-//! difference. And windows that follow each other are alike, more than a rank test assumes. So
-//! the time before is also compared with itself, first half against second: a process that
-//! differs there already was not steady, and its comparison says so and claims nothing.
+//! Nothing is paired or shuffled: any other change between the two is part of the difference. Consecutive windows are
+//! also more correlated than a rank test assumes. So the time before is also compared with itself, first half against
+//! second. If these differ, the process was not steady, and its comparison claims nothing and gives this reason.
 
 use crate::run::compare::effect::Effect;
 use crate::run::compare::rows::Estimate;
@@ -15,24 +14,24 @@ use crate::run::metric::Better;
 pub struct MetricWindows {
     /// Name of the metric.
     pub metric: String,
-    /// Which direction is good.
+    /// The good direction.
     pub better: Better,
     /// One value per window, in the order of time.
     pub before: Vec<f64>,
-    /// The same afterwards.
+    /// The same after the action.
     pub after: Vec<f64>,
 }
 
-/// Fewest windows on each side: half of them against the other half can just reach 95 %
-/// (4 against 4 values, whose smallest p-value is 2 in 70).
+/// Fewest windows on each side: half of them against the other half can just reach 95 % (4 against 4 values, whose
+/// smallest p-value is 2 in 70).
 pub const FEWEST_WINDOWS: u32 = 8;
 
-/// What a row calls the time before and the time after.
+/// The names of the time before and the time after in a row.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Compares each metric after with the same before: the Mann–Whitney shift with its interval, each
-/// metric by itself. `threshold` is the smallest effect of interest, as a share.
+/// Compares each metric after with the same metric before: the Mann–Whitney shift with its interval, without correction
+/// over metrics. `threshold` is the smallest effect of interest, as a share.
 #[must_use]
 pub fn windows(samples: &[MetricWindows], threshold: f64) -> Vec<Comparison> {
     let compared = samples.iter().map(|one| {
@@ -59,7 +58,7 @@ fn row(one: &MetricWindows) -> Estimate {
     }
 }
 
-/// Whether the first half of the windows differs from the second by more than the threshold.
+/// Returns true if the first half of the windows differs from the second by more than the threshold.
 fn is_unsteady(before: &[f64], threshold: f64) -> bool {
     let (first, second) = before.split_at(before.len() / 2);
     Effect::of_samples(first, second)
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!((some.change, some.difference), (Change::Higher, Some(5.0)));
     }
 
-    /// The fewest windows must be enough for the test of steadiness to fail at all.
+    /// There must be enough windows for the test of steadiness to be able to fail.
     #[test]
     fn the_fewest_windows_can_show_a_drift() {
         let n = FEWEST_WINDOWS as usize;

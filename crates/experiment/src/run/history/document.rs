@@ -15,13 +15,13 @@ use crate::text::wrap::{plain, short_command};
 const MOST: usize = 20;
 /// The longest command of a list.
 const COMMAND: usize = 24;
-/// The longest text of what was best.
+/// The longest text for the best policy.
 const BEST: usize = 24;
-/// Policies beside each other in the history of one command; details have all.
+/// Policies next to each other in the history of one command; details show all.
 const POLICIES: usize = 4;
 
 impl History {
-    /// What is read: a list of records, or one command over time.
+    /// The text: a list of records, or one command over time.
     #[must_use]
     pub fn document(&self) -> Document {
         let mut section = Section::default();
@@ -46,7 +46,7 @@ impl History {
 
     /// The newest records, the newest first.
     fn list(&self, most: usize) -> Grid {
-        // The state of memory takes its room from the command and from what was best.
+        // The column for the state of memory takes its width from the command and the best policy.
         let differs = self.memory_differs();
         let (memory, taken): (&[&str], usize) = match differs {
             true => (&["memory"], 5),
@@ -69,7 +69,7 @@ impl History {
         grid
     }
 
-    /// One command: what changed, then each record, the oldest first.
+    /// One command: its changes, then each record, the oldest first.
     fn over_time(&self) -> Document {
         let command = self.entries.first().map(|entry| entry.command.join(" "));
         let mut answer = Section::default();
@@ -116,7 +116,7 @@ impl History {
         Document::new([answer, section])
     }
 
-    /// From when on what has another level: the medians of the records before and after.
+    /// The start of a new level: the medians of the records before and after.
     fn new_level(&self, split: &Split) -> String {
         let began = minute(self.entries[split.at].created_unix_ms);
         let [before, after] = self.medians_around(split).map(|value| match value {
@@ -175,7 +175,7 @@ impl History {
         grid
     }
 
-    /// The text of a cell, with a star where a new level begins.
+    /// The text of a cell, with a star at the start of a new level.
     fn marked(&self, at: usize, policy: Option<&str>, text: Option<String>) -> String {
         let text = text.unwrap_or_else(|| "–".to_owned());
         let mut splits = self.splits.iter();

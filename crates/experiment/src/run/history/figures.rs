@@ -17,13 +17,13 @@ use crate::text::wrap::plain;
 
 /// Height of a field.
 const HEIGHT: f64 = 200.0;
-/// Room above a field for the kernels.
+/// Space above a field for the kernels.
 const KERNELS: f64 = 18.0;
-/// Changes below this share are not looked for: the axis shows at least as much.
+/// Smaller changes are not of interest: the axis covers at least this share.
 const LEAST: f64 = 0.01;
 
 impl History {
-    /// One HTML page. The same history has the same page.
+    /// One HTML page. The same history always gives the same page.
     #[must_use]
     pub fn page(&self) -> String {
         let command = self.entries.first().filter(|_| self.is_of_one);
@@ -41,8 +41,8 @@ impl History {
         })
     }
 
-    /// What the baseline takes and what each policy changes, record by record. Of several commands
-    /// there are none: their values have no common axis.
+    /// The baseline's value and each policy's effect, record by record. Empty for several commands: their values have
+    /// no common axis.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         let last = self.entries.last().filter(|_| self.is_of_one);
@@ -51,7 +51,7 @@ impl History {
     }
 
     fn level_figure(&self, last: &Entry) -> Option<Figure> {
-        const TITLE: &str = "What the baseline takes, record by record";
+        const TITLE: &str = "Value of the baseline, record by record";
         let own = |entry: &Entry| entry.baseline_value.filter(|_| entry.is_like(last));
         let values: Vec<Option<f64>> = self.entries.iter().map(own).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -106,7 +106,7 @@ impl History {
     }
 
     fn change_figure(&self, last: &Entry) -> Option<Figure> {
-        const TITLE: &str = "What each policy changes, record by record";
+        const TITLE: &str = "Effect of each policy, record by record";
         let count = last.effects.len() as f64;
         let series = last.effects.iter().enumerate();
         let series = series.map(|(place, effect)| Series {
@@ -173,7 +173,7 @@ impl History {
         })
     }
 
-    /// The date of each record; the time of the day where all are of one day.
+    /// The date of each record, or its time of day if all are from one day.
     fn dates(&self) -> Vec<(f64, String)> {
         let days = || self.entries.iter().map(|it| date(it.created_unix_ms));
         let is_one_day = days().zip(days().skip(1)).all(|(one, next)| one == next);
@@ -192,7 +192,7 @@ impl History {
         dates.collect()
     }
 
-    /// Where new levels of a policy, or of the baseline, begin.
+    /// The starts of new levels of a policy, or of the baseline.
     fn starts(&self, policy: Option<&str>) -> Vec<usize> {
         let own = self
             .splits
@@ -230,8 +230,7 @@ impl History {
     }
 }
 
-/// The levels that begin with the first record and at `starts`: the first record of each, the last,
-/// and the median between them.
+/// The levels that begin with the first record and at `starts`: the first record of each, the last, and their median.
 fn medians(starts: &[usize], values: &[Option<f64>]) -> Vec<(usize, usize, f64)> {
     let begins = [0].into_iter().chain(starts.iter().copied());
     let ends = starts.iter().copied().chain([values.len()]);
@@ -246,12 +245,12 @@ fn star(is_new: bool) -> String {
     if is_new { "*" } else { "" }.to_owned()
 }
 
-/// What is drawn in one colour.
+/// A series with one colour.
 struct Series {
     name: String,
-    /// Its place among the policies: its colour and its form.
+    /// Its position among the policies, for its colour and shape.
     index: usize,
-    /// How far from the middle of a record its marks lie, in records.
+    /// Offset of its marks from the centre of a record, in records.
     aside: f64,
 }
 
@@ -263,7 +262,7 @@ struct Mark {
     text: String,
 }
 
-/// A field whose records lie from left to right.
+/// A field with records from left to right.
 struct Paper {
     svg: Svg,
     field: PlotArea,

@@ -1,7 +1,7 @@
-//! The interval in which the next session of a command will lie: one value a record, or one a boot.
+//! The prediction interval for the next session of a command: one value a record, or one a boot.
 //!
-//! Two sessions differ by more than the trials of each, and two boots by more than two sessions, so that the interval of a
-//! record says nothing about the next one. Machines are never pooled.
+//! Two sessions differ by more than the trials of each, and two boots by more than two sessions. So the interval of one
+//! record does not predict the next. Machines are never pooled.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::text::ends::percent_ends;
 use crate::text::number::{counted, quantity};
 use crate::text::wrap::plain;
 
-/// What the next value is foretold of.
+/// The unit of the prediction.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -25,48 +25,48 @@ pub enum Unit {
     Boot,
 }
 
-/// The interval in which a value of the next session lies with 95 %.
+/// The 95 % prediction interval for a value of the next session.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Foretold {
-    /// The policy whose effect it is, as a ratio; `None` for the value under the baseline.
+    /// The policy, whose effect is a ratio; `None` for the value under the baseline.
     pub policy: Option<String>,
-    /// The next what.
+    /// The unit of the prediction.
     pub next: Unit,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Records that it rests on.
+    /// Number of records used.
     pub records: usize,
-    /// Boots of these.
+    /// Number of their boots.
     pub boots: usize,
 }
 
-/// From how many places the records of a history are. A record of an unknown boot counts as a boot of its own.
+/// The origins of the records of a history. A record of an unknown boot counts as a separate boot.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct SessionPlaces {
-    /// Records.
+    /// Number of records.
     pub records: usize,
-    /// Machines: hosts with other hardware, kernels or settings.
+    /// Number of machines: hosts with different hardware, kernels or settings.
     pub machines: usize,
-    /// Boots of the machine of the last record.
+    /// Number of boots of the machine of the last record.
     pub boots: usize,
-    /// Records on the boot of the last record.
+    /// Number of records on the boot of the last record.
     pub on_this_boot: usize,
 }
 
-/// What is known of the next session of each series; the places that the records are from.
+/// The predictions for the next session of each series, and the origins of the records.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 pub struct NextSession {
-    /// The baseline first, then each policy; none that three records, or three boots, do not tell.
+    /// The baseline first, then each policy; series with fewer than three records, or three boots, are left out.
     pub foretold: Vec<Foretold>,
-    /// Where the records are from.
+    /// The origins of the records.
     pub places: SessionPlaces,
 }
 
 impl NextSession {
-    /// Foretells the next session of a history of one command, the oldest record first. Of a series only what follows its
-    /// last change of level is like the next one.
+    /// Predicts the next session of a history of one command, the oldest record first. Only the part of a series after
+    /// its last change of level is used.
     pub(super) fn of(entries: &[Entry], splits: &[Split]) -> Self {
         let Some(last) = entries.last() else {
             return Self::default();
@@ -84,7 +84,7 @@ impl NextSession {
         }
     }
 
-    /// The lines that a history prints.
+    /// The lines printed for a history.
     pub(super) fn lines(&self, last: &Entry) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for next in [Unit::Session, Unit::Boot] {
@@ -134,7 +134,7 @@ impl Foretold {
                 let [low, high] = percent_ends(self.low - 1.0, self.high - 1.0);
                 format!("{low} to {high} %")
             }
-            // Percents of large factors say little.
+            // Percentages of large factors are hard to read.
             false => [self.low, self.high].map(effect_of_ratio).join(" to "),
         }
     }
@@ -185,16 +185,14 @@ impl SessionPlaces {
         format!("The next session is foretold from {FEWEST_UNITS} records on one boot on: {more}.")
     }
 
-    /// What is said where records are from other places than the last.
+    /// The note if some records come from other machines or boots than the last.
     fn not_pooled(&self) -> Option<String> {
         let boots = counted(self.boots as u64, "boot");
         match (self.machines, self.boots) {
             (0 | 1, 0 | 1) => None,
-            (0 | 1, _) => Some(format!(
-                "The records are from {boots}, which are not pooled."
-            )),
+            (0 | 1, _) => Some(format!("The records are from {boots} and are not pooled.")),
             (machines, _) => Some(format!(
-                "The records are from {} (hardware, kernel or settings differ), of the last of which from {boots}: \
+                "The records are from {} (hardware, kernel or settings differ), and from {boots} of the last one: \
                  they are not pooled.",
                 counted(machines as u64, "machine")
             )),
@@ -202,12 +200,12 @@ impl SessionPlaces {
     }
 }
 
-/// Returns true for records of hosts that differ in nothing which changes what is measured.
+/// Returns true for records of hosts without a difference that affects the measurement.
 fn is_same_machine(one: &Entry, other: &Entry) -> bool {
     host_differences(&one.host, &other.host).is_empty()
 }
 
-/// Returns true for records of one boot; an unknown boot is like no other.
+/// Returns true for records of one boot; an unknown boot equals no other.
 fn is_same_boot(one: &Entry, other: &Entry) -> bool {
     !other.boot_id.is_empty() && one.boot_id == other.boot_id && is_same_machine(one, other)
 }

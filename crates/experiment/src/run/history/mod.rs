@@ -1,4 +1,4 @@
-//! What was measured of commands, record after record, and where a command changed.
+//! The results for commands, record after record, and their changes.
 
 use serde::Serialize;
 
@@ -25,50 +25,50 @@ mod tests;
 pub use foretold::{Foretold, NextSession, SessionPlaces, Unit as NextUnit};
 pub use pooled::{is_again, next_session, on_other_memory, together};
 
-/// What one record says, in short.
+/// The summary of one record.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Entry {
-    /// Where the record lies.
+    /// The path of the record.
     pub path: String,
-    /// When it was begun, in milliseconds since 1970 (UTC).
+    /// When it was started, in milliseconds since 1970 (UTC).
     pub created_unix_ms: u64,
     /// The command.
     pub command: Vec<String>,
-    /// The suite of a bench, which has many cells and no one answer.
+    /// The suite of a bench, which has many cells and no single answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bench: Option<String>,
     /// The kernel.
     pub kernel: String,
-    /// The boot, as the kernel names it; empty where it is not known, and where the record was continued on another one.
+    /// The kernel's boot identifier; empty if it is unknown, or if the record was continued on another boot.
     pub boot_id: String,
     /// The machine.
     #[serde(skip)]
     pub host: Host,
     /// The state of free memory in the host before each trial.
     pub host_memory: HostMemory,
-    /// The policies, as they are called.
+    /// The names of the policies.
     pub policies: Vec<String>,
-    /// The median under the baseline of the metric that decides; `None` where it was not read.
+    /// The median under the baseline of the verdict metric; `None` if it was not read.
     pub baseline_value: Option<f64>,
-    /// What it is counted in.
+    /// Its unit.
     #[serde(skip)]
     pub unit: Unit,
-    /// Why no further round was run; `None` where it was killed.
+    /// Why no further round was run; `None` if it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<StopReason>,
     /// The verdict in one word.
     pub word: Word,
     /// The answer.
     pub verdict: Verdict,
-    /// Each policy in the metric that decides.
+    /// The comparison for each policy in the verdict metric.
     pub effects: Vec<Comparison>,
 }
 
 impl Entry {
-    /// The entry of a record.
+    /// Creates the entry of a record.
     ///
     /// # Errors
-    /// When its plan names a policy or a metric that does not exist.
+    /// Fails if its plan contains a policy or a metric that does not exist.
     pub fn of(record: &Record, path: String) -> Result<Self, CompareError> {
         let table = deciding(record)?;
         let header = &record.header;
@@ -113,14 +113,14 @@ impl Entry {
         Some(quantity(&self.unit, self.baseline_value?))
     }
 
-    /// A policy in the metric that decides.
+    /// The comparison for a policy in the verdict metric.
     #[must_use]
     pub fn effect(&self, policy: &str) -> Option<&Comparison> {
         self.effects.iter().find(|it| it.policy == policy)
     }
 
-    /// Whether the same metric decides against the same baseline, on the same host memory: cold memory
-    /// changes times and effects as a new version would.
+    /// Returns true if the verdict metric, the baseline and the host memory are the same: cold memory changes times and
+    /// effects as much as a new version would.
     fn is_like(&self, other: &Self) -> bool {
         let (own, its) = (&self.verdict, &other.verdict);
         own.metric == its.metric
@@ -128,8 +128,8 @@ impl Entry {
             && self.host_memory == other.host_memory
     }
 
-    /// The best policy with what it changes, `thp=always −19.8 %`; of a single policy, its value. Where
-    /// that is wider than `width` columns, the name of the policy is cut, and the change is whole.
+    /// The best policy with its effect, `thp=always −19.8 %`; for a single policy, its value. If that is wider than
+    /// `width` columns, the name of the policy is cut, but not the effect.
     #[must_use]
     pub fn best(&self, width: usize) -> String {
         if let Some(suite) = &self.bench {
@@ -149,7 +149,7 @@ impl Entry {
         format!("{}{change}", shortened(&plain(best), room))
     }
 
-    /// What is known where no policy is the best.
+    /// The result without a best policy.
     fn without_best(&self) -> &'static str {
         match self.word {
             Word::NoDifference => "no difference",
@@ -161,7 +161,7 @@ impl Entry {
         }
     }
 
-    /// What a policy changes: in brackets where that is not decided, `=` where nothing is changed.
+    /// The effect of a policy: in brackets if it is undecided, `=` if there is none.
     #[must_use]
     pub fn change(&self, policy: &str) -> Option<String> {
         let effect = self.effect(policy)?;
@@ -174,7 +174,7 @@ impl Entry {
     }
 }
 
-/// The boot on which all trials ran; empty where there are several.
+/// The boot on which all trials ran; empty if there are several.
 fn only_boot(record: &Record) -> String {
     let boot = &record.header.host.boot_id;
     let mut continued = record.continuations.iter();
@@ -184,21 +184,21 @@ fn only_boot(record: &Record) -> String {
     }
 }
 
-/// The records that were asked for.
+/// The requested records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// The oldest first.
     pub entries: Vec<Entry>,
-    /// Where one command changed; of several, nothing.
+    /// The changes of one command; empty for several.
     pub splits: Vec<Split>,
-    /// What the next session of one command will bring; of several, nothing.
+    /// The prediction for the next session of one command; empty for several.
     pub next: NextSession,
-    /// Whether all records are of one command.
+    /// True if all records are of one command.
     is_of_one: bool,
 }
 
 impl History {
-    /// Sorts the entries, and looks for changes where all are of one command.
+    /// Sorts the entries, and detects changes if all are of one command.
     #[must_use]
     pub fn of(mut entries: Vec<Entry>) -> Self {
         entries.sort_by_key(|entry| entry.created_unix_ms);
@@ -221,7 +221,7 @@ impl History {
         }
     }
 
-    /// Whether records were measured on different host memory, so that each has to say on which.
+    /// Returns true if the records have different host memory, so that each has to show it.
     fn memory_differs(&self) -> bool {
         let states = self.entries.windows(2);
         states
@@ -229,7 +229,7 @@ impl History {
             .any(|it| it[0].host_memory != it[1].host_memory)
     }
 
-    /// The medians of the level that ends before a split, and of the one that begins with it.
+    /// The medians of the level that ends before a split, and of the level that begins with it.
     fn medians_around(&self, split: &Split) -> [Option<f64>; 2] {
         let Some(last) = self.entries.last() else {
             return [None, None];
@@ -248,21 +248,21 @@ impl History {
     }
 }
 
-/// The same history has the same splits.
+/// A fixed seed, so that the same history has the same splits.
 const SEED: u64 = 1;
 
-/// A place in a history from which on something has another level.
+/// A position in a history at which a new level begins.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Split {
-    /// The first record of the new level, by its place in the history.
+    /// The first record of the new level, by its index in the history.
     pub at: usize,
     /// The policy whose effect changed; `None` for the value under the baseline.
     pub policy: Option<String>,
 }
 
-/// Where the history of one command, the oldest record first, changes: in what the baseline takes,
-/// and in what each policy changes. Of a history in which nothing changes, at most 5 % have any
-/// split. Records of another metric, baseline or host memory than that of the last are passed over.
+/// Detects changes in the history of one command, the oldest record first: in the baseline's value, and in each
+/// policy's effect. At most 5 % of the histories without a change have any split. Records with another metric, baseline
+/// or host memory than the last are skipped.
 #[must_use]
 pub fn changes(entries: &[Entry]) -> Vec<Split> {
     let Some(last) = entries.last() else {
@@ -279,8 +279,7 @@ pub fn changes(entries: &[Entry]) -> Vec<Split> {
     all
 }
 
-/// What the baseline takes, or what a policy changes, by the place of the record; records that
-/// are not like the last have none.
+/// The baseline's value, or a policy's effect, by the index of the record; records unlike the last have none.
 fn series(entries: &[Entry], last: &Entry, policy: Option<&str>) -> Vec<(usize, f64)> {
     let value = |(at, entry): (usize, &Entry)| {
         let value = match policy {

@@ -1,4 +1,4 @@
-//! What records of one experiment say together, in a line.
+//! A one-line summary of several records of one experiment.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::text::wrap::{display_width, plain, quoted};
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// Whether two records are of one experiment: the same command under the same policies by the same means, judged
-/// alike, on the same machine with the same kernel and settings. Host memory may differ, see
-/// [`on_other_memory`]. A bench has no one answer.
+/// Returns true if two records are of one experiment. They have the same command under the same policies by the same
+/// mechanisms, the same criteria, and the same machine with the same kernel and settings. Host memory may differ, see
+/// [`on_other_memory`]. A bench has no single answer.
 #[must_use]
 pub fn is_again(one: &Header, other: &Header) -> bool {
     let (p, q) = (&one.plan, &other.plan);
@@ -29,9 +29,9 @@ pub fn is_again(one: &Header, other: &Header) -> bool {
         && host_differences(&one.host, &other.host).is_empty()
 }
 
-/// `In 4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, of a record and
-/// those of the same experiment before it on the same host memory. One record has one value there, because
-/// records differ by more than the trials of each. `None` where no earlier one has a value.
+/// `In 4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, for a record and earlier ones of
+/// the same experiment on the same host memory. Each record contributes one value, because records differ by more than
+/// the trials of each. `None` if no earlier one has a value.
 #[must_use]
 pub fn together(record: &Record, policy: &str, earlier: &[Entry]) -> Option<String> {
     let own = Entry::of(record, String::new()).ok()?;
@@ -47,8 +47,8 @@ pub fn together(record: &Record, policy: &str, earlier: &[Entry]) -> Option<Stri
     Some(said + &words(&own.command, room))
 }
 
-/// `The next session on this boot: thp=always −21 to −18 % (95 %, 5 records)`, of a record and those of the same experiment
-/// before it; `None` where neither three records on this boot nor three boots tell.
+/// `The next session on this boot: thp=always −21 to −18 % (95 %, 5 records)`, for a record and earlier ones of the
+/// same experiment; `None` with fewer than three records on this boot and fewer than three boots.
 #[must_use]
 pub fn next_session(record: &Record, policy: &str, earlier: &[Entry]) -> Option<String> {
     let own = Entry::of(record, String::new()).ok()?;
@@ -59,9 +59,8 @@ pub fn next_session(record: &Record, policy: &str, earlier: &[Entry]) -> Option<
     Some(it.sentence())
 }
 
-/// `On other memory (--host-memory as-is): 2 records: thp=always +4.1 % (median), worse in 2.`: what the
-/// earlier records say that were measured on other host memory, a line for each state. They may contradict
-/// this one, and the memory is why.
+/// `On other memory (--host-memory as-is): 2 records: thp=always +4.1 % (median), worse in 2.`: the results of earlier
+/// records on other host memory, a line for each state. They may contradict this one, because of the memory.
 #[must_use]
 pub fn on_other_memory(record: &Record, policy: &str, earlier: &[Entry]) -> Vec<String> {
     let mut states: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
@@ -79,7 +78,7 @@ pub fn on_other_memory(record: &Record, policy: &str, earlier: &[Entry]) -> Vec<
     states.into_iter().filter_map(line).collect()
 }
 
-/// `2 records: thp=always −12.2 % (median), better in 2`; `None` where no record has a value.
+/// `2 records: thp=always −12.2 % (median), better in 2`; `None` if no record has a value.
 fn said(all: &[&Entry], policy: &str) -> Option<String> {
     let ratios = all.iter().filter_map(|it| it.effect(policy)?.ratio);
     let change = effect_of_ratio(median(&ratios.collect::<Vec<f64>>())?);
@@ -117,7 +116,7 @@ fn answers(all: &[&Entry], policy: &str) -> String {
     }
 }
 
-/// What finds a command in the history: all of it where that has room, else its program.
+/// The words that find a command in the history: all of it if it fits, otherwise its program.
 fn words(command: &[String], room: usize) -> String {
     let line: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     let is_flagged = command.iter().any(|word| word.starts_with('-'));

@@ -58,7 +58,7 @@ fn a_program_that_became_faster_has_a_new_level() {
         policy: None,
     };
     assert_eq!(changes(&entries), [split]);
-    // Records of another metric say nothing about this one.
+    // Records of another metric are no evidence about this one.
     entries[15].verdict.metric = "user_seconds".to_owned();
     entries[15].baseline_value = Some(40.0);
     assert_eq!(changes(&entries).len(), 1);
@@ -67,7 +67,7 @@ fn a_program_that_became_faster_has_a_new_level() {
     assert!(changes(&entries[..7]).is_empty());
 }
 
-/// Cold memory is slower and is no new version: the state has a column, and begins no new level.
+/// Cold memory is slower but not a new version: the state has a column, and begins no new level.
 #[test]
 fn records_on_other_memory_say_so_and_begin_no_level() {
     let entries = (0..20).map(|at| {
@@ -99,7 +99,7 @@ fn records_on_other_memory_say_so_and_begin_no_level() {
     assert!(!text.contains("memory"), "{text}");
 }
 
-/// Sixteen records of a program that takes longer from the tenth on, on a newer kernel.
+/// Sixteen records of a program that takes longer from the tenth record, on a newer kernel.
 fn slower() -> History {
     let wobble = |at: u64| (at * 7 % 5) as f64 * 0.01;
     let entries = (0..16).map(|at| {
@@ -139,7 +139,7 @@ fn a_page_shows_where_a_new_level_begins() {
     assert!(!page.contains("<template"), "it holds no record");
 }
 
-/// The table behind a picture, the text and the JSON come from the same entries.
+/// The table for a picture, the text and the JSON come from the same entries.
 #[test]
 fn the_numbers_behind_a_picture_are_those_of_the_text() {
     let history = slower();
@@ -206,16 +206,13 @@ fn boots_and_machines_are_not_pooled() {
     assert_eq!((it.next, it.records, it.boots), (NextUnit::Boot, 4, 3));
     let places = history.next.places;
     assert_eq!((places.boots, places.on_this_boot), (3, 1));
-    // Two records on each of two boots tell neither.
+    // Two records on each of two boots are not enough for either unit.
     let two = [("a", 0.6), ("a", 0.62), ("b", 0.8), ("b", 0.81)];
     let history = History::of(on_boots(&two));
     assert_eq!(of_always(&history), None);
     let text = to_text(&history.document(), &Style::default());
     assert!(text.contains("1 more record"), "{text}");
-    assert!(
-        text.contains("from 2 boots, which are not pooled"),
-        "{text}"
-    );
+    assert!(text.contains("from 2 boots and are not pooled"), "{text}");
     // The same boot name on other hardware is another machine.
     let mut entries = on_boots(&[("b", 0.6), ("b", 0.8), ("b", 0.81), ("b", 0.82)]);
     entries[0].host.cpu_model = "another".to_owned();
@@ -223,7 +220,7 @@ fn boots_and_machines_are_not_pooled() {
     let it = of_always(&history).expect("three records here");
     assert_eq!((it.records, history.next.places.machines), (3, 2));
     assert!(it.low > 0.7, "{it:?}");
-    // An unknown boot is no boot.
+    // An unknown boot does not count as a boot.
     let unknown = History::of(on_boots(&[("", 0.8), ("", 0.81), ("", 0.82)]));
     assert_eq!(of_always(&unknown), None);
     assert_eq!(unknown.next.places.boots, 3);

@@ -1,5 +1,4 @@
-//! What people call a cell: sizes as `256 MiB`, and only the words that are not the same in all
-//! cells.
+//! The label of a cell for users: sizes as `256 MiB`, and only the words that differ between cells.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,7 @@ use crate::run::metric;
 use crate::run::metric::Metric;
 use crate::run::metric::cells::{of_cell, split};
 
-/// The words of a cell that are not the same in all, and its first.
+/// The words of a cell that differ between cells, and its first.
 pub fn of(bench: &Bench, suite: &Suite, cell: &BenchCell) -> String {
     let words: Vec<String> = (0..suite.axes.len())
         .filter(|&axis| axis == 0 || varies(bench, axis))
@@ -19,13 +18,13 @@ pub fn of(bench: &Bench, suite: &Suite, cell: &BenchCell) -> String {
     words.join(" ")
 }
 
-/// Whether the cells of a bench have more than one word for an axis.
+/// Returns true if the cells of a bench have more than one word for an axis.
 pub fn varies(bench: &Bench, axis: usize) -> bool {
     let first = bench.cells.first().and_then(|cell| cell.part(axis));
     bench.cells.iter().any(|cell| cell.part(axis) != first)
 }
 
-/// One word of a cell; `None` for what goes without saying.
+/// One word of a cell; `None` for the default.
 pub fn word(suite: &Suite, cell: &BenchCell, axis: usize) -> Option<String> {
     let word = cell.part(axis)?;
     let number = cell.number(axis);
@@ -40,8 +39,7 @@ pub fn word(suite: &Suite, cell: &BenchCell, axis: usize) -> Option<String> {
     })
 }
 
-/// A metric by its name, as [`metric::find`] has it; one of a cell is called as a sentence calls
-/// it, `latency of 256 MiB`.
+/// A metric by its name, as in [`metric::find`]; one of a cell gets a label that fits a sentence, `latency of 256 MiB`.
 #[must_use]
 pub fn find_metric(bench: Option<&Bench>, name: &str) -> Option<Metric> {
     let found = metric::find(name)?;

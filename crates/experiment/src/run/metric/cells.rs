@@ -1,7 +1,7 @@
 //! The metrics of cells: a family of [`crate::run::metric`], named `bench/CELL/METRIC`.
 //!
-//! The pages that lay under a buffer when it had been measured are such metrics too,
-//! `bench/CELL/BUFFER_KIND_bytes`: each cell carries the proof of its page policy.
+//! The pages under a buffer after its measurement are such metrics too, `bench/CELL/BUFFER_KIND_bytes`: each cell
+//! carries the evidence for its page policy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,30 +13,30 @@ use crate::run::metric::{Better, Metric, Scope, Shown};
 
 #[rustfmt::skip]
 metrics! {
-    /// What can be measured in a cell of a bench.
+    /// A metric in a cell of a bench.
     pub enum CellMetric in CELL_METRICS;
     RateBytesPerSecond "rate_bytes_per_second" "speed" BytesPerSecond Higher Main OnRequest
-        "Bytes that the suite counts, by the time of the median repeat.";
+        "Bytes counted by the suite, divided by the time of the median repeat.";
     LatencySeconds "latency_seconds" "latency" Seconds Lower Main OnRequest
-        "Time of one load that the next one waits for, in the fastest repeat: what disturbs can only add.";
+        "Time of one load in a dependent chain, in the fastest repeat: disturbances only add time.";
     TimeSeconds "time_seconds" "time" Seconds Lower Main OnRequest
         "Time of the whole operation on the monotonic clock, in the median repeat.";
     TimePerGibSeconds "time_per_gib_seconds" "time per GiB" Seconds Lower Main OnRequest
-        "Time of bringing memory in, for each GiB of it, in the median repeat.";
+        "Time of faulting memory in, per GiB, in the median repeat.";
     LaterTimePerGibSeconds "later_time_per_gib_seconds" "writing it then" Seconds Lower Main OnRequest
-        "Time of one store to every page afterwards, for each GiB, in the median repeat.";
+        "Time of one store to every page afterwards, per GiB, in the median repeat.";
     LaterFaultsTotal "later_faults_total" "faults then" Count Lower Main OnRequest
-        "Page faults of those stores: none where the memory had really been brought in.";
+        "Page faults of those stores: zero if the memory was really faulted in.";
     OperationsPerSecond "operations_per_second" "operations" PerSecond Higher Main OnRequest
-        "Operations that ended, by the time that they took.";
+        "Completed operations, divided by their time.";
     LaterOperationsPerSecond "later_operations_per_second" "second half" PerSecond Higher Main OnRequest
-        "Operations of the second half alone, in which hardly any memory is new.";
+        "Operations of only the second half, in which hardly any memory is new.";
     HugeRatio "huge_ratio" "huge share" Ratio Neither Main OnRequest
-        "Part of the memory that was mapped by huge pages afterwards.";
+        "Part of the memory mapped by huge pages afterwards.";
     ForkSeconds "fork_seconds" "fork" Seconds Lower Main OnRequest
         "Time of the call of fork in the parent.";
     AddedBytes "added_bytes" "memory added" Bytes Lower Main OnRequest
-        "Growth of what parent and child hold together (Pss), from before the fork to the end.";
+        "Growth of the memory of parent and child together (Pss), from before the fork to the end.";
     P50Seconds "p50_seconds" "median" Seconds Lower Main OnRequest
         "Median duration of one operation.";
     P99Seconds "p99_seconds" "p99" Seconds Lower Main OnRequest
@@ -46,52 +46,51 @@ metrics! {
     MaxSeconds "max_seconds" "longest" Seconds Lower Main OnRequest
         "Longest duration of one operation.";
     FaultsTotal "faults_total" "faults" Count Lower Main OnRequest
-        "Page faults of the process meanwhile, minor and major (getrusage).";
+        "Page faults of the process during this time, minor and major (getrusage).";
     SplitsTotal "splits_total" "splits" Count Lower Main OnRequest
-        "Growth of vmstat thp_split_pmd meanwhile: other programs are in it.";
+        "Growth of vmstat thp_split_pmd during this time; it includes other programs.";
     HugeBytes "huge_bytes" "huge afterwards" Bytes Neither Main OnRequest
-        "Memory that was mapped by huge pages afterwards.";
+        "Memory mapped by huge pages afterwards.";
     ResidentBytes "resident_bytes" "resident" Bytes Lower Main OnRequest
         "Growth of the resident set of the process.";
     SystemSeconds "system_seconds" "system time" Seconds Lower Main OnRequest
-        "Time in the kernel meanwhile (getrusage).";
+        "Time in the kernel during this time (getrusage).";
     KernelRatio "kernel_ratio" "kernel share" Ratio Lower Main OnRequest
-        "Time in the kernel, by the time that all of it took.";
+        "Time in the kernel, divided by the total time.";
     ZeroingRatio "zeroing_ratio" "zeroing share" Ratio Lower Main OnRequest
-        "Time of clearing the memory that came in, by the time that all of it took: its bytes at the speed at which the same process clears memory that is there. An estimate from below.";
+        "Estimated time of clearing the new memory, divided by the total time. The estimate uses the speed at which the same process clears resident memory, and is a lower bound.";
     FragmentedRatio "fragmented_ratio" "free in small blocks" Ratio Neither Main OnRequest
-        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before.";
+        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before the measurement.";
     LaterFragmentedRatio "later_fragmented_ratio" "the same afterwards" Ratio Neither Main OnRequest
-        "Part of free memory in small blocks once the state was let go.";
+        "Part of free memory in small blocks after the state was released.";
     ReachingSeconds "reaching_seconds" "time of reaching it" Seconds Lower Main OnRequest
-        "Time of bringing free memory to the state.";
+        "Time to bring free memory into the state.";
     KeptBytes "kept_bytes" "kept" Bytes Neither Main OnRequest
-        "Memory that is held so that free memory stays in small blocks.";
+        "Memory kept allocated so that free memory stays in small blocks.";
     StallsTotal "stalls_total" "compactions" Count Lower Main OnRequest
-        "Growth of vmstat compact_stall meanwhile: other programs are in it.";
+        "Growth of vmstat compact_stall during this time; it includes other programs.";
     RepeatsTotal "repeats_total" "repeats" Count Neither Main OnRequest
-        "Repeats of the measurement in this trial, of which the median was taken.";
+        "Number of repeats in this trial; their median is reported.";
     SpreadRatio "spread_ratio" "spread of repeats" Ratio Neither Main OnRequest
-        "Longest repeat less the shortest, by the median one.";
+        "Longest repeat minus the shortest, divided by the median.";
     TimerSeconds "timer_seconds" "reading the clock" Seconds Neither Main OnRequest
-        "Time of one reading of the clock: an error of two of them is in each repeat.";
+        "Time of one reading of the clock: each repeat has an error of two readings.";
     EmptySeconds "empty_seconds" "empty pass" Seconds Neither Main OnRequest
-        "Time of one pass of the measuring loop that calls a function which returns at once: it is in each pass, and is not subtracted.";
+        "Time of one pass of the measuring loop with an empty function. Each pass includes it; it is not subtracted.";
     NodeTotal "node_total" "NUMA node" Count Neither Main OnRequest
-        "Number of the NUMA node on whose processor the measuring began.";
+        "Number of the NUMA node of the processor at the start of the measurement.";
 }
 
 /// How the pages of a buffer are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageKind {
-    /// Base pages, or where only the page table could be asked, base pages and folios alike.
+    /// Base pages; if only the page table could be read, base pages and folios.
     Small,
-    /// Folios of so many bytes, mapped page by page; those as large as a huge page lie under
-    /// mappings that were split.
+    /// Folios of so many bytes, mapped page by page; those as large as a huge page have split mappings.
     Folio(u64),
     /// Transparent huge pages.
     Huge,
-    /// The shared zero page: memory that was read and never written.
+    /// The shared zero page: memory read but never written.
     Zero,
     /// The shared huge zero page.
     HugeZero,
@@ -134,18 +133,18 @@ impl FromStr for PageKind {
     }
 }
 
-/// Whether a word can name a buffer.
+/// Returns true if a word is a valid name of a buffer.
 pub fn is_buffer(name: &str) -> bool {
     !name.is_empty() && name.len() <= 24 && name.chars().all(|c| c.is_ascii_lowercase())
 }
 
-/// The name, without its cell, of the metric of one kind of page under one buffer.
+/// The name, without its cell, of the metric for one kind of page under one buffer.
 #[must_use]
 pub fn pages_name(buffer: &str, kind: PageKind) -> String {
     format!("{buffer}_{kind}_bytes")
 }
 
-/// The buffer and the kind of page that a metric, without its cell, speaks of.
+/// The buffer and the kind of page of a metric, without its cell.
 #[must_use]
 pub fn pages_of(metric: &str) -> Option<(&str, PageKind)> {
     let (buffer, kind) = metric.strip_suffix("_bytes")?.split_once('_')?;
@@ -153,7 +152,7 @@ pub fn pages_of(metric: &str) -> Option<(&str, PageKind)> {
     (!known && is_buffer(buffer)).then_some((buffer, kind.parse().ok()?))
 }
 
-/// The cell and the metric of a reading's name.
+/// The cell and the metric in a reading's name.
 #[must_use]
 pub fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("bench/")?.rsplit_once('/')

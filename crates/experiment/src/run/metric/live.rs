@@ -9,27 +9,27 @@ metrics! {
     /// A reading of one period.
     pub enum LiveMetric in LIVE_METRICS;
     CpuWorkPerSecond "cpu_work_per_second" "work per CPU second" PerSecond Higher Tree Always
-        "Growth of the counter of --work by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
+        "Growth of the counter of --work, divided by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
     WorkPerSecond "work_per_second" "work per second" PerSecond Higher Tree Always
-        "Growth of the counter of --work by the time that passed.";
+        "Growth of the counter of --work, divided by the elapsed time.";
     ProcessorUseRatio "processor_use_ratio" "processors in use" Ratio Neither Tree Always
-        "Processor time of the process, by the time that passed: 1 is one processor all the time.";
+        "Processor time of the process, divided by the elapsed time: 1 is one fully used processor.";
     MinorFaultsPerSecond "minor_faults_per_second" "minor faults" PerSecond Neither Tree Always
-        "Page faults of the process that were served without I/O (/proc/PID/stat).";
+        "Page faults of the process, served without I/O (/proc/PID/stat).";
     ResidentBytes "resident_bytes" "resident" Bytes Neither Tree OnRequest
         "Resident set of the process at the end of the period (/proc/PID/statm).";
     SwitchedBytes "switched_bytes" "memory switched" Bytes Neither Tree OnRequest
         "Memory whose page size was switched before the period.";
-    HugeBeginBytes "huge_anon_begin_bytes" "huge at the begin" Bytes Neither Tree OnRequest
-        "The part of it that a PMD mapped at the begin of the period (PAGEMAP_SCAN).";
+    HugeBeginBytes "huge_anon_begin_bytes" "huge at the start" Bytes Neither Tree OnRequest
+        "The PMD-mapped part of it at the start of the period (PAGEMAP_SCAN).";
     HugeEndBytes "huge_anon_end_bytes" "huge at the end" Bytes Neither Tree OnRequest
         "The same at the end of the period.";
     SwitchSeconds "switch_seconds" "time to switch" Seconds Neither Own OnRequest
-        "Time of the switch before the period; a sham has two.";
+        "Time of the switch before the period; a placebo switch counts both ways.";
     LongestCallSeconds "longest_call_seconds" "longest call" Seconds Neither Own OnRequest
         "The longest process_madvise(2) of the switch, which bounds how long it held the lock of the address space.";
-    ShamTotal "sham_total" "sham switches" Count Neither Own OnRequest
-        "1 if the blocks had the right pages already and were switched away and back, else 0.";
+    ShamTotal "sham_total" "placebo switches" Count Neither Own OnRequest
+        "1 if the blocks already had the right pages and were switched away and back, otherwise 0.";
 }
 
 /// Finds a metric of a period.
@@ -39,7 +39,7 @@ pub fn find(name: &str) -> Option<Metric> {
     Some(id.metric().clone())
 }
 
-/// Names a metric by the unit of the work: `commands per CPU second`.
+/// The name of a metric with the unit of the work: `commands per CPU second`.
 #[must_use]
 pub fn of_work(metric: Metric, unit: &str) -> Metric {
     let label = match metric.name.parse() {

@@ -1,4 +1,4 @@
-//! The family of metrics that the sources of `--latency` give: names that end in what they mean.
+//! The family of metrics from the sources of `--latency`: names whose suffix has the meaning.
 
 use super::{Better, Metric, Scope, Shown};
 use crate::base::units::Unit;
@@ -6,20 +6,20 @@ use crate::run::stats::Quantile;
 
 #[rustfmt::skip]
 metrics! {
-    /// What a source of `--latency` gives besides quantiles; the name of a benchmark may stand
-    /// before each, as in `set_latency_seconds`.
+    /// The metrics of a `--latency` source other than quantiles. The name of a benchmark may precede each, as in
+    /// `set_latency_seconds`.
     pub enum RequestMetric in REQUEST_METRICS;
     Latency "latency_seconds" "latency" Seconds Lower Tree Always
-        "How long requests took, as the source of --latency counted them.";
+        "Durations of requests, as counted by the source of --latency.";
     Throughput "throughput_per_second" "throughput" Other("1/s") Higher Tree Always
-        "Requests answered per second, as the source of --latency tells.";
+        "Requests answered per second, from the source of --latency.";
     Errors "request_errors_total" "failed requests" Count Lower Tree WhenNonZero
-        "Requests that failed, timed out or were skipped, as the source of --latency tells.";
+        "Requests that failed, timed out or were skipped, from the source of --latency.";
     Requests "requests_total" "requests" Count Neither Tree OnRequest
-        "Requests that were answered and measured.";
+        "Answered and measured requests.";
 }
 
-/// A metric that a reader gives, by its name; the names of benchmarks are part of it.
+/// A metric from a reader, by its name; the names of benchmarks are part of it.
 #[must_use]
 pub fn suffix_metric(name: &str) -> Option<Metric> {
     let rows = REQUEST_METRICS.iter().cloned();
@@ -39,12 +39,12 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
     })
 }
 
-/// Whether a metric that a reader gives counts the requests that were answered.
+/// Returns true if a reader's metric counts the answered requests.
 pub(crate) fn is_count_of_requests(name: &str) -> bool {
     ends_with_word(name, RequestMetric::Requests.name())
 }
 
-/// Returns true if a metric that a reader gives counts the requests that failed.
+/// Returns true if a reader's metric counts the failed requests.
 pub(crate) fn is_count_of_failures(name: &str) -> bool {
     ends_with_word(name, RequestMetric::Errors.name())
 }
@@ -57,7 +57,8 @@ fn quantile_metric(quantile: Quantile) -> Metric {
         better: Better::Lower,
         scope: Scope::Tree,
         shown: Shown::Always,
-        doc: "As the source printed it for each trial: compared trial by trial, not merged.".into(),
+        doc: "The value printed by the source for each trial: compared trial by trial, not merged."
+            .into(),
     }
 }
 
@@ -65,8 +66,8 @@ pub(crate) fn quantile_end(quantile: Quantile) -> String {
     format!("latency_{}_seconds", quantile.word())
 }
 
-/// Where a reader's metric stands among its own in a table: by load, then what was answered
-/// before how long it took; `None` for other metrics.
+/// The position of a reader's metric among others in a table: by load, then rate, durations and counts; `None` for
+/// other metrics.
 #[must_use]
 pub fn order(name: &str) -> Option<(String, usize)> {
     let quantiles = Quantile::ALL.map(quantile_end);

@@ -8,7 +8,7 @@ fn names_are_unique_and_end_in_their_unit() {
         assert_eq!(names.len(), table.metrics.len(), "{}", table.names);
     }
     for metric in FAMILIES.iter().flat_map(|table| table.metrics) {
-        // A unit that is written out has the suffix of a rate.
+        // A spelled-out unit has the suffix of a rate.
         let suffix = metric.unit.suffix().unwrap_or("_per_second");
         assert!(
             metric.name.ends_with(suffix),

@@ -1,15 +1,14 @@
-//! Where the words of `args=` stand in a command: in the place of `{args}`, else directly behind the
-//! program's name.
+//! The position of the `args=` words in a command: at `{args}`, otherwise right after the program's name.
 
 use std::ffi::OsStr;
 
 use super::service::CommandLine;
 use crate::text::wrap::quoted_words;
 
-/// The place of the words, where they do not belong directly behind the program's name.
+/// The placeholder for the words, if they do not belong right after the program's name.
 const PLACE: &str = "{args}";
 
-/// A line for the shell does not tell where arguments belong.
+/// A shell line has no unique position for arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the line does not begin with the plain name of one program; write {{args}} where the \
@@ -17,8 +16,8 @@ const PLACE: &str = "{args}";
 )]
 pub struct NoPlace;
 
-/// The words of a command with arguments among them. Within a word, which may be a line for a
-/// shell, they stand as a shell takes them.
+/// The words of a command with arguments inserted. Inside a word, which may be a shell line, they are quoted for the
+/// shell.
 #[must_use]
 pub fn among<W>(command: &[W], arguments: &[String]) -> Vec<W>
 where
@@ -44,10 +43,10 @@ where
     words.collect()
 }
 
-/// A line for the shell with arguments in it.
+/// A shell line with arguments inserted.
 ///
 /// # Errors
-/// It has no place for them, and is no simple command whose program is named plainly.
+/// Fails if it has no placeholder and is not a simple command with a plain program name.
 pub fn in_line(line: &str, arguments: &[String]) -> Result<String, NoPlace> {
     if arguments.is_empty() || has_place(&[line]) {
         return Ok(filled(line, arguments));
@@ -59,14 +58,14 @@ pub fn in_line(line: &str, arguments: &[String]) -> Result<String, NoPlace> {
     Ok(format!("{lead} {}{rest}", quoted_words(arguments)))
 }
 
-/// Whether a command says where arguments belong.
+/// Returns true if a command has a placeholder for arguments.
 #[must_use]
 pub fn has_place<W: AsRef<OsStr>>(command: &[W]) -> bool {
     let mut texts = command.iter().filter_map(|word| word.as_ref().to_str());
     texts.any(|text| places(text).next().is_some())
 }
 
-/// Whether the words of a command, or of a line for the shell, hold the arguments already, in their order.
+/// Returns true if a command, or a shell line, already contains the arguments, in their order.
 #[must_use]
 pub fn holds(command: &[String], arguments: &[String]) -> bool {
     let split = |text: &String| {
@@ -81,7 +80,7 @@ pub fn holds(command: &[String], arguments: &[String]) -> bool {
     !arguments.is_empty() && own.windows(arguments.len()).any(|some| some == arguments)
 }
 
-/// Where the places begin. `${args}` is a variable of the shell.
+/// The start of each placeholder. `${args}` is a shell variable.
 fn places(text: &str) -> impl Iterator<Item = usize> {
     let all = text.match_indices(PLACE).map(|(at, _)| at);
     all.filter(|at| !text[..*at].ends_with('$'))

@@ -1,22 +1,22 @@
-//! How many runs each arm has in a round.
+//! The number of runs of each arm in a round.
 
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
 
-/// How the runs of a round are shared out between the policies.
+/// The distribution of a round's runs over the policies.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Blocks {
-    /// Each policy runs once and the baseline twice, which all policies share.
+    /// Each policy runs once. The baseline runs twice, and all policies share it.
     #[default]
     Shared,
-    /// The same while several policies run. One policy and the baseline run equally often: three times each in
-    /// the first round, twice in each other.
+    /// The same while several policies run. If one policy is left, it and the baseline run equally often: three times
+    /// each in the first round, twice in each other.
     Even,
 }
 
-/// How often the arms run in one round; the baseline itself runs once more than its control.
+/// How often the arms run in one round; the baseline runs once more than its control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Runs {
     pub(super) policy: usize,
@@ -28,7 +28,7 @@ const FIRST: usize = 3;
 const LATER: usize = 2;
 
 impl Blocks {
-    /// How the first round is shared out, if it has so many policies.
+    /// The distribution of the first round, if it has so many policies.
     #[must_use]
     pub fn of_first_round(self, policies: usize) -> Self {
         match policies {
@@ -44,7 +44,7 @@ impl Blocks {
 }
 
 impl Plan {
-    /// How often the arms run in a round in which these policies are run, by their indices.
+    /// The number of runs of each arm in a round with these policies, by their indices.
     pub(super) fn runs_of_each(&self, round: u32, run: &[usize]) -> Runs {
         let names = run.iter().map(|&policy| &self.policies[policy].name);
         let others = names.filter(|name| !self.is_baseline(name)).count();

@@ -1,7 +1,7 @@
 //! The state of free memory in the host before each trial.
 //!
-//! A hypervisor that takes back free memory must find it anew when it is touched, which costs
-//! milliseconds for a huge page. So the time of a trial depends on what ran shortly before it.
+//! If a hypervisor has taken back free memory, it must allocate it again on the next touch, which costs milliseconds
+//! for a huge page. So the time of a trial depends on what ran shortly before it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::Host;
 use crate::base::units::parse_duration;
 
-/// What is done about free memory that the hypervisor has taken back.
+/// How to treat free memory that the hypervisor has taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum HostMemory {
-    /// Nothing: each trial gets what the one before it left.
+    /// Do nothing: each trial gets the memory left by the previous one.
     #[default]
     AsIs,
     /// Memory is touched and freed right before each trial, so that the host backs it.
     Warm,
-    /// Each trial begins after so long a rest, in which the hypervisor takes free memory back.
+    /// Each trial begins after a pause of this length, in which the hypervisor takes free memory back.
     Rest(Duration),
 }
 
 impl HostMemory {
-    /// What a host needs: warm memory where its hypervisor takes back free memory. Warming touches
-    /// huge pages, for which the kernel may compact, so a stated fragmentation is left alone.
+    /// The default for a host: warm memory if its hypervisor takes back free memory. Warming touches huge pages, for
+    /// which the kernel may compact, so it is off if a fragmentation is requested.
     #[must_use]
     pub fn usual(host: &Host, fragment: Option<u32>) -> Self {
         match (host.taken_back_bytes(), fragment) {
@@ -36,7 +36,7 @@ impl HostMemory {
         }
     }
 
-    /// What was done, for a report; `None` where nothing was.
+    /// The treatment, for a report; `None` if there was none.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         match self {
@@ -49,7 +49,7 @@ impl HostMemory {
         }
     }
 
-    /// Whether nothing is done.
+    /// Returns true if nothing is done.
     #[must_use]
     pub fn is_as_is(&self) -> bool {
         *self == Self::AsIs

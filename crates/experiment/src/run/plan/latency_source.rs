@@ -5,26 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{Rows, TimeUnit};
 
-/// Where latencies come from: a reader, and what it reads.
+/// The source of latencies: a reader, and its input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LatencySource {
     /// How it is read.
     pub reader: Reader,
-    /// The unit of its numbers, where the source itself does not tell.
+    /// The unit of its numbers, if the source does not specify it.
     pub unit: Option<TimeUnit>,
     /// The options of a table or of lines of JSON.
     pub rows: Rows,
-    /// What is read.
+    /// The input.
     pub place: LatencyPlace,
 }
 
-/// What is read after every trial.
+/// The input, read after every trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LatencyPlace {
-    /// What the workload wrote to stdout.
+    /// The workload's stdout.
     Stdout,
-    /// Files that the trial wrote: a path, whose last part may hold `*` and `?`.
+    /// Files that the trial wrote: a path, whose last component may contain `*` and `?`.
     Files(String),
 }
 
@@ -33,7 +33,7 @@ pub enum LatencyPlace {
 pub enum Reader {
     /// wrk.
     Wrk,
-    /// wrk2, which sends at a rate.
+    /// wrk2, which sends at a fixed rate.
     Wrk2,
     /// redis-benchmark, as text or with `--csv`.
     RedisBenchmark,
@@ -65,7 +65,7 @@ pub enum Reader {
     Locust,
     /// fio `--output-format=json`.
     Fio,
-    /// The lines that YCSB prints at its end.
+    /// The lines that YCSB prints at the end.
     Ycsb,
     /// A column of a table: its name in the first line, or its number from 1.
     Csv(String),
@@ -73,7 +73,7 @@ pub enum Reader {
     Jsonl(String),
 }
 
-/// Those that take no field: the word of each, and what writes its format.
+/// The readers without a field: the word of each, and the program that writes its format.
 #[rustfmt::skip]
 const WORDS: [(&str, Reader, &str); 18] = [
     ("wrk", Reader::Wrk, "wrk --latency"),
@@ -97,7 +97,7 @@ const WORDS: [(&str, Reader, &str); 18] = [
 ];
 
 impl Reader {
-    /// As it is typed.
+    /// The word that users type.
     #[must_use]
     pub fn word(&self) -> String {
         match self {
@@ -110,14 +110,14 @@ impl Reader {
         }
     }
 
-    /// Returns the command or the option that writes the format, where it is one program's.
+    /// Returns the command or option that writes the format, if it belongs to one program.
     #[must_use]
     pub fn written_by(&self) -> Option<&'static str> {
         let found = WORDS.iter().find(|(_, reader, _)| reader == self);
         found.map(|(.., writer)| *writer)
     }
 
-    /// Returns true if the source is of benchmarks with names, of which one figure of all decides.
+    /// Returns true if the source has named benchmarks, with one aggregate figure that decides.
     #[must_use]
     pub fn is_of_benchmarks(&self) -> bool {
         matches!(
@@ -126,7 +126,7 @@ impl Reader {
         )
     }
 
-    /// The program that sends the requests, where it is known.
+    /// The program that sends the requests, if it is known.
     #[must_use]
     pub fn program(&self) -> String {
         match self {
@@ -136,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// Whether the unit is the user's to say.
+    /// Returns true if the user can choose the unit.
     fn takes_unit(&self) -> bool {
         matches!(
             self,
@@ -146,8 +146,7 @@ impl Reader {
 }
 
 impl LatencySource {
-    /// One of each reader, for whoever tries them all: what takes a field has `a`, in
-    /// milliseconds.
+    /// One of each reader, for code that tries them all: readers with a field use `a`, in milliseconds.
     pub fn of_each_reader() -> impl Iterator<Item = Self> {
         let field = || "a".to_owned();
         let with_field = [Reader::Csv(field()), Reader::Jsonl(field())];
@@ -161,8 +160,8 @@ impl LatencySource {
         })
     }
 
-    /// The unit of the numbers: as it was asked for, as the name of the field says, or as the
-    /// format has it by custom (nanoseconds in logs, milliseconds in tables of percentiles).
+    /// The unit of the numbers: the requested one, the one in the name of the field, or the convention of the format
+    /// (nanoseconds in logs, milliseconds in tables of percentiles).
     #[must_use]
     pub fn unit(&self) -> TimeUnit {
         let by_custom = match &self.reader {
@@ -173,9 +172,8 @@ impl LatencySource {
         self.unit.or(by_custom).unwrap_or(TimeUnit::Nanos)
     }
 
-    /// The metric that decides where none is named: one that the trial's length does not fix.
-    /// A load that runs for a time takes that time under every policy. `None` where the source
-    /// names its metrics itself and has none of all.
+    /// The default verdict metric: one that the trial's length does not fix. A load of fixed duration takes that time
+    /// under every policy. `None` if the source names its metrics and has no aggregate.
     #[must_use]
     pub fn verdict_metric(&self) -> Option<&'static str> {
         match self.reader {
@@ -236,10 +234,7 @@ impl FromStr for LatencySource {
 impl LatencySource {
     fn check(&self, text: &str) -> Result<(), String> {
         if self.unit.is_some() && !self.reader.takes_unit() {
-            return Err(format!(
-                "`{text}`: {} tells its units itself",
-                self.reader.word()
-            ));
+            return Err(format!("`{text}`: {} has fixed units", self.reader.word()));
         }
         let (Reader::Csv(field) | Reader::Jsonl(field)) = &self.reader else {
             return match self.rows.is_empty() {
@@ -265,7 +260,7 @@ impl LatencySource {
     }
 }
 
-/// Up to the next colon, and what follows it.
+/// Splits at the next colon.
 fn part(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {
         Some((part, rest)) => (part, Some(rest)),
@@ -358,7 +353,7 @@ mod tests {
     fn faults_say_what_to_write() {
         for (text, word) in [
             ("wrk3", "redis-benchmark"),
-            ("wrk@ms", "tells its units itself"),
+            ("wrk@ms", "has fixed units"),
             ("csv", "names no field"),
             ("csv:latency", "csv:latency@ms"),
             ("csv:latency@h", "ns, us, ms or s"),

@@ -1,4 +1,4 @@
-//! An experiment inside a process that runs: its memory is switched between huge and small pages.
+//! An experiment inside a running process: its memory is switched between huge and small pages.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::run::policy::{Policy, Settings, Thp};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// The processes whose memory is switched.
+    /// The processes with switched memory.
     pub pids: Vec<u32>,
-    /// The cgroup that holds them, if `--cgroup` names one.
+    /// The cgroup that contains them, if `--cgroup` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// The count of work.
@@ -25,7 +25,7 @@ pub struct Live {
     pub huge_page_bytes: u64,
     /// Switched blocks.
     pub blocks: u64,
-    /// Blocks among them that were huge before the experiment.
+    /// Blocks among them that were already huge before the experiment.
     pub found_huge: u64,
     /// Blocks left out to save time.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -53,7 +53,7 @@ pub struct Work {
 pub struct Skipped {
     /// The reason.
     pub why: Skip,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct Skipped {
 pub enum Skip {
     /// Some of its pages are not in memory: a huge page would add them.
     NotPresent,
-    /// Some of its pages are the shared zero page: since Linux 6.12 a split gives pages of zeros back.
+    /// Some of its pages are the shared zero page: since Linux 6.12 a split restores pages of zeros.
     ZeroFilled,
     /// Another process maps some of its pages, as after a fork.
     Shared,
@@ -75,7 +75,7 @@ pub enum Skip {
     Locked,
     /// It is hugetlb memory.
     Hugetlb,
-    /// Userfaultfd watches it.
+    /// Userfaultfd monitors it.
     Userfaultfd,
     /// The program advised the kernel against huge pages there.
     AdvisedAgainst,
@@ -113,7 +113,7 @@ pub const SMALL: &str = "small";
 /// The name of the policy under which they are huge.
 pub const HUGE: &str = "huge";
 
-/// Returns the two policies of a switchback, the baseline first. Their settings say which pages the blocks have.
+/// Returns the two policies of a switchback, the baseline first. Their settings describe the pages of the blocks.
 #[must_use]
 pub fn live_policies() -> [Policy; 2] {
     [(SMALL, Thp::Never), (HUGE, Thp::Always)].map(|(name, thp)| Policy {

@@ -1,4 +1,4 @@
-//! What an experiment will do: policies, rounds, their order, and its bounds.
+//! The plan of an experiment: policies, rounds, their order, and its bounds.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::run::policy::{Omission, Policy};
 use crate::run::trial::Role;
 use service::Service;
 
-/// Where the words of `args=` stand in a command.
+/// The position of the `args=` words in a command.
 pub mod arguments;
 mod blocks;
 mod host_memory;
@@ -23,7 +23,7 @@ mod printed_number;
 mod printed_unit;
 mod program;
 mod rows;
-/// A workload that is a server under a load.
+/// A server as the workload, under a load.
 pub mod service;
 mod stamp;
 mod time_unit;
@@ -39,22 +39,22 @@ pub use rows::{Failed, FailedBy, Only, Rows};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 
-/// The whole experiment, decided before anything runs, and kept in the record.
+/// The whole experiment, decided before anything runs, and stored in the record.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The workload: program and arguments, or one shell line when `shell` is set.
+    /// The workload: program and arguments, or one shell line if `shell` is set.
     pub command: Vec<String>,
-    /// Whether `command` is one line for `/bin/sh -c`.
+    /// True if `command` is one line for `/bin/sh -c`.
     #[serde(default)]
     pub shell: bool,
-    /// The programs that are compared, each under every policy; the first is what the others are
-    /// compared with, and `command` is its command. None where one command is run.
+    /// The programs to compare, each under every policy. The others are compared with the first, and `command` is its
+    /// command. Empty for a single command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,
-    /// The policies, in the order in which they are reported; of programs, their arms.
+    /// The policies, in the order of reports; for programs, their arms.
     pub policies: Vec<Policy>,
-    /// Policies that would have been tried too, but for a right that was not given.
+    /// Policies that were not tried because of a missing permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_tried: Option<Omission>,
     /// Name of the policy that the others are compared with.
@@ -65,62 +65,61 @@ pub struct Plan {
     pub bounds: Bounds,
     /// Metric whose comparison decides the verdict.
     pub verdict_metric: String,
-    /// By which property of its runs a policy is judged.
+    /// The property of its runs by which a policy is judged.
     #[serde(default, skip_serializing_if = "JudgeBy::is_shape")]
     pub judge_by: JudgeBy,
-    /// Metrics read from what the workload prints.
+    /// Metrics parsed from the workload's output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<PrintedMetric>,
-    /// The bench whose cells the workload goes through, where it is one.
+    /// The bench with the cells of the workload, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bench: Option<Bench>,
-    /// Where latencies of requests are read.
+    /// The source of request latencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencySource>,
-    /// How the command is driven where it is a server that does not end by itself.
+    /// How to drive the command if it is a server that does not end on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
-    /// In which state free memory is kept: so many percent of it in blocks smaller than a huge
-    /// page, at least.
+    /// The state of free memory: at least so many percent of it in blocks smaller than a huge page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<u32>,
     /// The state of free memory in the host before each trial.
     #[serde(default, skip_serializing_if = "HostMemory::is_as_is")]
     pub host_memory: HostMemory,
-    /// How the runs of a round are shared out between the policies.
+    /// The distribution of a round's runs over the policies.
     #[serde(default, skip_serializing_if = "Blocks::is_shared")]
     pub blocks: Blocks,
-    /// The running process whose memory is switched, if trials are periods of one.
+    /// The running process with switched memory, if trials are periods of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
 }
 
-/// By which property of its runs a policy is judged.
+/// The property of its runs by which a policy is judged.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgeBy {
-    /// The usual run, and no run may be made worse.
+    /// The typical run, and no run may become worse.
     #[default]
     Shape,
-    /// The usual run alone: rare runs that are worse are accepted.
+    /// Only the typical run: rare worse runs are accepted.
     Typical,
-    /// The mean over runs: what many runs cost together.
+    /// The mean over runs: the total cost of many runs.
     Mean,
     /// The 95th percentile over runs. It is compared when all rounds are over.
     P95,
 }
 
-/// What `--judge-by` names: a property of the runs, or the metric.
+/// The argument of `--judge-by`: a property of the runs, or the metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Criterion {
-    /// A property, of the metric that decides anyway.
+    /// A property, of the default metric.
     Property(JudgeBy),
     /// A metric.
     Metric(String),
 }
 
 impl Criterion {
-    /// The property, where one is named.
+    /// The property, if one was given.
     #[must_use]
     pub fn property(&self) -> Option<JudgeBy> {
         match self {
@@ -129,7 +128,7 @@ impl Criterion {
         }
     }
 
-    /// The metric, where one is named.
+    /// The metric, if one was given.
     #[must_use]
     pub fn metric(&self) -> Option<&str> {
         match self {
@@ -159,7 +158,7 @@ impl JudgeBy {
     }
 }
 
-/// No new round begins after it, unless the user says otherwise.
+/// The default time limit: no new round begins after it.
 pub const USUAL_TIME: Duration = Duration::from_secs(90);
 
 /// When an experiment ends.
@@ -179,12 +178,12 @@ pub struct Bounds {
     /// No new round begins after this time.
     #[serde(with = "seconds")]
     pub max_time: Option<Duration>,
-    /// As many rounds are run even if that takes longer: fewer could not decide.
+    /// At least this many rounds are run, even if that takes longer: fewer could not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_rounds: Option<u32>,
 }
 
-/// One place in the order of a round.
+/// One position in the order of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Index into [`Plan::policies`].
@@ -194,8 +193,8 @@ pub struct Slot {
 }
 
 impl Plan {
-    /// Index of the baseline in `policies`; 0 when the name is not there, which
-    /// [`Plan`]s made by this crate never have.
+    /// Index of the baseline in `policies`; 0 if the name is missing, which never happens in [`Plan`]s made by this
+    /// crate.
     #[must_use]
     pub fn baseline_index(&self) -> usize {
         self.policies
@@ -204,11 +203,11 @@ impl Plan {
             .unwrap_or(0)
     }
 
-    /// The order of one round: the runs of every policy that `is_run` and, if policies are compared, those of
-    /// the control ([`Plan::controls`]), shuffled from the seed and the number of the round.
+    /// The order of one round: the runs of every policy with `is_run` and, if policies are compared, of the control
+    /// ([`Plan::controls`]), shuffled from the seed and the number of the round.
     ///
-    /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each order within a round
-    /// was equally likely.
+    /// The shuffle makes the comparison valid: however the machine drifts, each order within a round was equally
+    /// likely.
     #[must_use]
     pub fn round(&self, round: u32, is_run: impl Fn(&str) -> bool) -> Vec<Slot> {
         let mut slots = self.slots(round, is_run);
@@ -219,7 +218,7 @@ impl Plan {
         slots
     }
 
-    /// The places of one round in the order of the policies.
+    /// The slots of one round in the order of the policies.
     #[must_use]
     pub fn slots(&self, round: u32, is_run: impl Fn(&str) -> bool) -> Vec<Slot> {
         let run: Vec<usize> = (0..self.policies.len())

@@ -1,11 +1,11 @@
-//! Overhead controls: policies that do to the program what others do, but for the huge pages.
+//! Overhead controls: policies with the same side effects on the program as others, but without the huge pages.
 
 use super::Plan;
 use crate::run::policy::Policy;
 
 impl Plan {
-    /// The policy under which malloc works as under this one and every page is small: beside it, what the huge pages of
-    /// this one do is seen alone. `None` where the plan has none.
+    /// The policy under which malloc works as under this one and every page is small. It isolates the effect of this
+    /// one's huge pages. `None` if the plan has none.
     #[must_use]
     pub fn malloc_alone(&self, policy: &Policy) -> Option<&Policy> {
         let program = self.program_of(&policy.name);
@@ -14,8 +14,8 @@ impl Plan {
         policies.find(|it| it.settings == alone && self.program_of(&it.name) == program)
     }
 
-    /// Whether a policy is there to tell what another one does besides huge pages, and is no choice by itself: the tracer or
-    /// the library without its advice, or malloc with small pages.
+    /// Returns true if a policy exists only to isolate the other effects of another one, and is not a choice: the
+    /// tracer or the library without its advice, or malloc with small pages.
     #[must_use]
     pub fn is_overhead_control(&self, name: &str) -> bool {
         let mut policies = self.policies.iter();
@@ -23,13 +23,13 @@ impl Plan {
     }
 }
 
-/// Whether it is an overhead control of one of these policies.
+/// Returns true if it is an overhead control of one of these policies.
 fn is_overhead_control(policy: &Policy, policies: &[Policy]) -> bool {
     let is_alone = |it: &Policy| it.settings.malloc_alone().as_ref() == Some(&policy.settings);
     policy.is_idle_means() || policies.iter().any(is_alone)
 }
 
-/// Whether one of these policies is there to tell huge pages from malloc, beside another baseline.
+/// Returns true if one of these policies is there to separate huge pages from malloc, with another baseline.
 #[must_use]
 pub fn asks_of_pages(policies: &[Policy], baseline: &str) -> bool {
     let is_malloc_alone = |it: &Policy| it.name != baseline && it.settings.is_malloc_alone();
@@ -37,8 +37,8 @@ pub fn asks_of_pages(policies: &[Policy], baseline: &str) -> bool {
     policies_alone.any(|it| is_overhead_control(it, policies))
 }
 
-/// How many of these policies are compared with the baseline and no overhead control, and so share the error of the verdict, as far as
-/// they change the program's pages. Where an overhead control alone is compared, it is what is asked.
+/// The number of these policies that share the error of the verdict: those compared with the baseline that are not
+/// overhead controls, if they change the program's pages. If only an overhead control is compared, it is the question.
 #[must_use]
 pub fn claims(policies: &[Policy], baseline: &str) -> u32 {
     let others = policies.iter().filter(|it| it.name != baseline);

@@ -1,4 +1,4 @@
-//! Metrics that the workload prints itself: `--metric 'NAME[:UNIT][:lower|:higher]=REGEX'`.
+//! Metrics printed by the workload: `--metric 'NAME[:UNIT][:lower|:higher]=REGEX'`.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::run::metric::Better;
 use crate::run::plan::{printed_number, printed_unit};
 use crate::run::trial::Reading;
 
-/// A metric that is read from what the workload prints.
+/// A metric parsed from the workload's output.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct PrintedMetric {
@@ -27,9 +27,8 @@ pub struct PrintedMetric {
 }
 
 impl PrintedMetric {
-    /// Reads the metric from the workload's output: one match is a value. Several are the values
-    /// of one trial if their lines differ in numbers alone; else they are different figures, and
-    /// none is the metric.
+    /// Reads the metric from the workload's output: one match is a value. Several are the values of one trial if their
+    /// lines differ only in numbers. Otherwise they are different figures, and the metric is not read.
     #[must_use]
     pub fn read(&self, output: &str) -> Reading {
         let Ok(pattern) = compile(&self.pattern) else {
@@ -61,10 +60,10 @@ impl PrintedMetric {
     }
 }
 
-/// The most numbers that are named.
+/// The most numbers to list.
 const NAMED: usize = 4;
 
-/// Returns the fault of matches that are figures of different things: "… (mean)" and "… (all)".
+/// Returns the error for matches that are figures of different things: "… (mean)" and "… (all)".
 fn different_figures(output: &str, groups: &[Range<usize>], values: &[f64]) -> Option<String> {
     let differ = values.iter().any(|value| *value != values[0]);
     let first = surroundings(output, groups.first()?);
@@ -83,7 +82,7 @@ fn different_figures(output: &str, groups: &[Range<usize>], values: &[f64]) -> O
     ))
 }
 
-/// Returns what stands before and behind a group in its line, with a mark for each number.
+/// Returns the text before and after a group in its line, with a mark for each number.
 fn surroundings(output: &str, group: &Range<usize>) -> [String; 2] {
     let before = output[..group.start].rsplit('\n').next();
     let behind = output[group.end..].split('\n').next();
@@ -212,7 +211,7 @@ mod tests {
         assert!(error(&bandwidth, stream).contains("5 numbers in different lines: 9, 8, 7, 6, …"));
         let line = "min 5 MB/s, max 9 MB/s";
         assert!(error(&bandwidth, line).contains("5 and 9"));
-        // Two lines that say the same of two seconds are the values of one trial.
+        // Two equal lines for two seconds are the values of one trial.
         let seconds = "second 1:  5 MB/s at 2.5 s\nsecond 10: -9 MB/s at 11 s\n";
         let bandwidth = metric("r:MB/s:higher=(-?[0-9.]+) MB/s");
         assert_eq!(

@@ -1,14 +1,13 @@
-//! A number in the output of a program, and the letters next to it.
+//! A number in the output of a program, with its adjacent letters.
 
 use std::ops::Range;
 
-/// The marks between two digits of one number: decimal marks, marks of thousands, and the colon
-/// of minutes.
+/// The marks between two digits of one number: decimal marks, thousands separators, and the colon of minutes.
 const WITHIN: [char; 9] = [
     '.', ',', '\'', '’', '\u{a0}', '\u{202f}', '\u{2009}', ':', '٫',
 ];
 
-/// Returns the number that the group of a pattern matched, with the exponent that follows it.
+/// Returns the number matched by the group of a pattern, with its exponent.
 pub(super) fn read(text: &str, group: Range<usize>, pattern: &str) -> Result<f64, String> {
     let range = group.start..end_of_exponent(text, group);
     let matched = &text[range.clone()];
@@ -26,7 +25,7 @@ pub(super) fn read(text: &str, group: Range<usize>, pattern: &str) -> Result<f64
     }
 }
 
-/// Returns the end of `e+05` behind a mantissa, else that of the group.
+/// Returns the end of `e+05` after a mantissa, otherwise the end of the group.
 pub(super) fn end_of_exponent(text: &str, group: Range<usize>) -> usize {
     let exponent = || {
         text[group.clone()].parse::<f64>().ok()?;
@@ -39,10 +38,10 @@ pub(super) fn end_of_exponent(text: &str, group: Range<usize>) -> usize {
     exponent().unwrap_or(group.end)
 }
 
-/// Returns the end of the number that goes on behind a group.
+/// Returns the end of a number that continues after a group.
 fn end(text: &str, from: usize, pattern: &str) -> usize {
     let mut end = from;
-    // A group that ends with a letter ends no number.
+    // A group that ends with a letter does not end in a number.
     if !text[..from].ends_with(is_digit) {
         return end;
     }
@@ -69,7 +68,7 @@ fn end(text: &str, from: usize, pattern: &str) -> usize {
     }
 }
 
-/// Returns the start of the number that began before a group.
+/// Returns the start of a number that began before a group.
 fn start(text: &str, from: usize, pattern: &str) -> usize {
     let mut start = from;
     if !text[from..].starts_with(is_digit) {
@@ -96,17 +95,17 @@ fn start(text: &str, from: usize, pattern: &str) -> usize {
     }
 }
 
-/// Returns true if a pattern itself has the mark behind its group, so that it parts two numbers.
+/// Returns true if a pattern itself contains the mark after its group, so that it separates two numbers.
 fn stands_behind(pattern: &str, mark: char) -> bool {
     pattern.contains(&format!(")\\{mark}")) || mark != '.' && pattern.contains(&format!("){mark}"))
 }
 
-/// Returns true if a pattern itself has the mark before its group.
+/// Returns true if a pattern itself contains the mark before its group.
 fn stands_before(pattern: &str, mark: char) -> bool {
     pattern.contains(&format!("\\{mark}(")) || mark != '.' && pattern.contains(&format!("{mark}("))
 }
 
-/// Returns true if a dash is a sign, and no hyphen of a word or ruler.
+/// Returns true if a dash is a sign, not a hyphen in a word or ruler.
 fn is_sign(dash: char, before: Option<char>) -> bool {
     before.is_none_or(|it| !it.is_alphanumeric() && it != dash)
 }

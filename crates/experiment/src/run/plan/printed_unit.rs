@@ -1,12 +1,12 @@
-//! The unit behind a printed number. A program that shows `577.28ms` in one run shows `1.21s` in
-//! the next, so the declared unit of a metric may not be that of the number.
+//! The unit after a printed number. A program that prints `577.28ms` in one run may print `1.21s` in the next, so the
+//! declared unit of a metric may differ from that of the number.
 
 /// The quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     /// A time of so many nanoseconds.
     Time(f64),
-    /// An amount of so many bytes or bits, or the same in a second.
+    /// An amount of so many bytes or bits, or a rate per second.
     Amount(f64),
 }
 
@@ -46,14 +46,14 @@ const UNITS: [(&str, Measure); 33] = [
     ("Gbit", Measure::Amount(125e6)),
 ];
 
-/// The letters of multiples that programs put directly behind a number.
+/// The prefix letters that programs put directly after a number.
 const MULTIPLES: [&str; 5] = ["k", "K", "M", "G", "T"];
 
-/// Returns the factor from the unit behind a number to the declared one; 1 if one is unknown.
+/// Returns the factor from the unit after a number to the declared one; 1 if one is unknown.
 ///
 /// # Errors
 ///
-/// The number has another unit than the declared one.
+/// The number has a different unit from the declared one.
 pub(super) fn factor(declared: &str, pattern: &str, behind: &str) -> Result<f64, String> {
     let word = word(behind);
     let is_apart = behind.starts_with(' ');
@@ -81,7 +81,7 @@ pub(super) fn factor(declared: &str, pattern: &str, behind: &str) -> Result<f64,
     }
 }
 
-/// Returns the word behind a number, with a space between them or none.
+/// Returns the word after a number, with or without a space.
 fn word(behind: &str) -> &str {
     let text = behind.strip_prefix(' ').unwrap_or(behind);
     let end = text.find(|it: char| !it.is_alphanumeric() && it != '/');
@@ -95,7 +95,7 @@ fn measure(word: &str) -> Option<Measure> {
         .iter()
         .find(|(name, _)| *name == plain.unwrap_or(word));
     let measure = found.map(|(_, measure)| *measure)?;
-    // A time in a second is no time.
+    // A time per second is not a time.
     (plain.is_none() || matches!(measure, Measure::Amount(_))).then_some(measure)
 }
 

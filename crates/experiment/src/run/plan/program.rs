@@ -1,7 +1,7 @@
 //! The program as a factor: several command lines, each run under every policy.
 //!
-//! An *arm* is one program under one policy. The policies of such a plan are its arms, each with
-//! the settings of its policy and a name of its own, so whatever is done by policy is done by arm.
+//! An *arm* is one program under one policy. The policies of such a plan are its arms, each with the settings of its
+//! policy and a separate name. So code that works by policy works by arm.
 
 use std::collections::BTreeSet;
 
@@ -11,27 +11,27 @@ use super::Plan;
 use crate::run::policy::Policy;
 use crate::run::policy::matrix::MATRIX_LIMIT;
 
-/// One of the programs that are compared.
+/// One of the compared programs.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What it is called; it holds no `:`.
+    /// Its name, without `:`.
     pub name: String,
-    /// The program and its arguments, which no shell reads.
+    /// The program and its arguments, without a shell.
     pub command: Vec<String>,
 }
 
-/// Between the program and the policy in the name of an arm.
+/// The separator of program and policy in the name of an arm.
 const BETWEEN: &str = ": ";
 
 impl Program {
-    /// The name of the arm that is this program under a policy.
+    /// The name of this program's arm under a policy.
     #[must_use]
     pub fn under(&self, policy: &str) -> String {
         format!("{}{BETWEEN}{policy}", self.name)
     }
 
-    /// The policy of an arm; `None` where the arm is another program's.
+    /// The policy of an arm; `None` if the arm belongs to another program.
     #[must_use]
     pub fn policy_of<'a>(&self, arm: &'a str) -> Option<&'a str> {
         arm.strip_prefix(&self.name)?.strip_prefix(BETWEEN)
@@ -39,14 +39,14 @@ impl Program {
 }
 
 impl Plan {
-    /// The program of an arm; `None` where one command is run under all policies.
+    /// The program of an arm; `None` if one command is run under all policies.
     #[must_use]
     pub fn program_of(&self, arm: &str) -> Option<&Program> {
         let mut programs = self.programs.iter();
         programs.find(|program| program.policy_of(arm).is_some())
     }
 
-    /// The policy of an arm by its own name.
+    /// The original name of an arm's policy.
     #[must_use]
     pub fn policy_of<'a>(&self, arm: &'a str) -> &'a str {
         let mut programs = self.programs.iter();
@@ -55,7 +55,7 @@ impl Plan {
             .unwrap_or(arm)
     }
 
-    /// The policies by their own names, in the order in which they are reported.
+    /// The original names of the policies, in the order of reports.
     #[must_use]
     pub fn own_policies(&self) -> Vec<&str> {
         let arms = self.policies.iter();
@@ -64,14 +64,14 @@ impl Plan {
         names.filter(|name| seen.insert(*name)).collect()
     }
 
-    /// Whether an arm is what others are compared with: a program under the policy of the baseline.
+    /// Returns true if others are compared with this arm: a program under the policy of the baseline.
     #[must_use]
     pub fn is_baseline(&self, arm: &str) -> bool {
         self.policy_of(arm) == self.policy_of(&self.baseline)
     }
 
-    /// The policies that run a second time in each round, as indices: the baseline, and of programs
-    /// that of each whose policies are compared.
+    /// The policies that run a second time in each round, as indices: the baseline; with programs, that of each program
+    /// whose policies are compared.
     #[must_use]
     pub fn controls(&self) -> Vec<usize> {
         if self.policies.len() < 2 {
@@ -96,7 +96,7 @@ impl Plan {
 /// Every program under every policy.
 ///
 /// # Errors
-/// They are more than [`MATRIX_LIMIT`].
+/// Fails if there are more than [`MATRIX_LIMIT`].
 pub fn arms(programs: &[Program], policies: &[Policy]) -> Result<Vec<Policy>, String> {
     let count = programs.len() * policies.len();
     if count > MATRIX_LIMIT {

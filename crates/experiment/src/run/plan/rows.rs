@@ -1,23 +1,23 @@
-//! The rows of a table, or lines of JSON, that are requests: `,where=FIELD=VALUE`. The failed
-//! requests: `,failed=FIELD`, `,ok=FIELD` or `,status=FIELD`.
+//! Selects the rows of a table, or lines of JSON, that count as requests: `,where=FIELD=VALUE`. The failed requests:
+//! `,failed=FIELD`, `,ok=FIELD` or `,status=FIELD`.
 
 use std::fmt;
 
 use super::Stamp;
 use super::stamp::EDGES;
 
-/// The options behind the field of a latency.
+/// The options after the field of a latency.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// The field of the time of each request.
     pub stamp: Option<Stamp>,
-    /// The rows that count: those that fit all of these.
+    /// The filters; a row counts if it passes all of these.
     pub only: Vec<Only>,
     /// The field of failures.
     pub failed: Option<Failed>,
 }
 
-/// A field with the value that it has in rows that count.
+/// A field and its value in the rows that count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Only {
     /// A column or a field.
@@ -42,7 +42,7 @@ pub enum FailedBy {
     Failed,
     /// It succeeded: `true`.
     Ok,
-    /// The status of HTTP: 0 and at least 400 are failures.
+    /// An HTTP status: 0 and at least 400 are failures.
     Status,
 }
 
@@ -55,7 +55,7 @@ const FAILED: [(&str, FailedBy); 3] = [
 ];
 
 impl FailedBy {
-    /// Returns true if a request failed whose field is written so.
+    /// Returns true if this text in the field marks a failed request.
     #[must_use]
     pub fn fails(self, text: &str) -> bool {
         let text = text.trim().to_ascii_lowercase();
@@ -71,7 +71,7 @@ impl FailedBy {
 }
 
 impl Rows {
-    /// Parts the options off the field.
+    /// Splits the options off the field.
     pub(super) fn part_off(text: &str) -> Result<(&str, Self), String> {
         let mut rows = Self::default();
         let (before, mut rest) = next(text);
@@ -102,14 +102,14 @@ impl Rows {
         Ok(())
     }
 
-    /// Returns true without any option.
+    /// Returns true if there is no option.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Returns the text before the next word, the word, and the text behind it.
+/// Returns the text before the next word, the word, and the text after it.
 fn next(text: &str) -> (&str, Option<(&'static str, &str)>) {
     let words = EDGES
         .iter()

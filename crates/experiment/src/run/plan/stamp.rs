@@ -1,5 +1,5 @@
-//! Where the time of a request stands: `,began=FIELD[@UNIT]` or `,ended=FIELD[@UNIT]` behind the
-//! field of its latency. Times count from 1970 (UTC).
+//! The time of a request: `,began=FIELD[@UNIT]` or `,ended=FIELD[@UNIT]` after the field of its latency. Times count
+//! from 1970 (UTC).
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use super::TimeUnit;
 /// The field of the time of each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Which moment it is.
+    /// The moment in the request.
     pub edge: Edge,
-    /// A column or a field, as that of the latency is named.
+    /// A column or a field, in the syntax of the latency field.
     pub field: String,
-    /// The unit as it was asked for.
+    /// The requested unit.
     pub unit: Option<TimeUnit>,
 }
 
@@ -28,7 +28,7 @@ pub enum Edge {
 pub(super) const EDGES: [(&str, Edge); 2] = [(",began=", Edge::Began), (",ended=", Edge::Ended)];
 
 impl Stamp {
-    /// The field that is named behind a word for an edge, in the source `text`.
+    /// The field after the word for an edge, in the source `text`.
     pub(super) fn of(edge: Edge, named: &str, text: &str) -> Result<Self, String> {
         let (field, unit) = match named.split_once('@') {
             Some((field, unit)) => (field, Some(unit.parse()?)),

@@ -25,7 +25,7 @@ impl TimeUnit {
         }
     }
 
-    /// As it is typed.
+    /// The word that users type.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -36,21 +36,21 @@ impl TimeUnit {
         }
     }
 
-    /// Whole nanoseconds of so many, rounded to the nearest; `None` beyond 500 years.
+    /// Rounds to whole nanoseconds; `None` beyond 500 years.
     #[must_use]
     pub fn to_nanos(self, value: f64) -> Option<u64> {
         let ns = (value * self.nanos() as f64).round();
         (0.0..1.6e19).contains(&ns).then_some(ns as u64)
     }
 
-    /// Seconds of so many.
+    /// Converts to seconds.
     #[must_use]
     pub fn to_seconds(self, value: f64) -> f64 {
         // Divided, not multiplied: 250 µs are then 0.00025 s to the last digit.
         value / (1_000_000_000 / self.nanos()) as f64
     }
 
-    /// The unit in which a field is by its name: `latency_ms`, `elapsedMicros`, `time [us]`.
+    /// The unit of a field, from its name: `latency_ms`, `elapsedMicros`, `time [us]`.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         const ENDS: [(&str, TimeUnit); 12] = [
@@ -70,7 +70,7 @@ impl TimeUnit {
         let lower = name.to_ascii_lowercase();
         let name = lower.trim_end_matches([']', ')', ' ']);
         let (end, unit) = ENDS.iter().find(|(end, _)| name.ends_with(end))?;
-        // A short word must stand apart: `runs` and `status` end in no unit.
+        // A short word needs a separator: `runs` and `status` do not end in a unit.
         let before = name[..name.len() - end.len()].chars().next_back();
         let apart = before.is_none_or(|c| !c.is_ascii_alphanumeric());
         (apart || end.len() > 4).then_some(*unit)

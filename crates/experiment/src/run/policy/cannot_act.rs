@@ -1,59 +1,58 @@
-//! Policies that cannot act on a program, decided from what ran: the file that was executed, and
-//! the libraries that were mapped.
+//! Policies that cannot act on a program, decided from the executed file and the mapped libraries.
 
 use super::realise::Realisation;
 use super::{Malloc, Runtime, Settings, Text};
 use crate::base::units::bytes_text;
 use crate::run::trial::{Process, ProcessTree};
 
-/// What is known of a program once it ran in a trial.
+/// Facts about a program after it ran in a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedProgram<'a> {
     /// Its processes.
     pub tree: &'a ProcessTree,
-    /// The file that its largest process executes; `None` where that could not be read.
+    /// The executable of its largest process; `None` if it could not be read.
     pub executable: Option<&'a Executable>,
-    /// The library that the policy of that trial preloaded.
+    /// The library preloaded by the policy of that trial.
     pub preloaded: Option<&'a str>,
-    /// The size of a huge page; `None` where there is none.
+    /// The size of a huge page; `None` if there is none.
     pub huge_page_bytes: Option<u64>,
 }
 
-/// What an executable file says of its memory.
+/// Facts about memory in an executable file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executable {
-    /// The loader that it names (`PT_INTERP`); `None` where it is statically linked.
+    /// Its loader (`PT_INTERP`); `None` if it is statically linked.
     pub loader: Option<String>,
-    /// Whether the Go toolchain built it.
+    /// True if the Go toolchain built it.
     pub is_go: bool,
-    /// Whether it defines `malloc` for itself and its libraries.
+    /// True if it defines `malloc` for itself and its libraries.
     pub defines_malloc: bool,
-    /// Whether it starts a Java virtual machine (it names `libjli.so`, as the launcher `java` does).
+    /// True if it starts a Java virtual machine (it contains the name `libjli.so`, like the launcher `java`).
     pub starts_jvm: bool,
-    /// Whether it names `libjemalloc.so`, which the loader then maps.
+    /// True if it contains the name `libjemalloc.so`, which the loader then maps.
     pub names_jemalloc: bool,
-    /// Whether jemalloc is linked into it, by whatever name.
+    /// True if jemalloc is linked into it, under any name.
     pub holds_jemalloc: bool,
-    /// Whether it holds the tunables of glibc, as a program has that is statically linked with it.
+    /// True if it contains the tunables of glibc, as a program statically linked with glibc does.
     pub holds_tunables: bool,
-    /// Bytes of its code, of the longest stretch.
+    /// The length of its longest code segment, in bytes.
     pub code_bytes: u64,
 }
 
-/// Who makes the heap of a program, as far as its file tells before it runs.
+/// The manager of a program's heap, as far as its file shows before it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heap {
-    /// The malloc of glibc, or nobody known.
+    /// The malloc of glibc, or an unknown one.
     #[default]
     Glibc,
     /// A Java virtual machine.
     Jvm,
-    /// The jemalloc of the system, which reads `MALLOC_CONF`; one that is linked in may read another variable.
+    /// The system's jemalloc, which reads `MALLOC_CONF`; a linked-in one may read another variable.
     Jemalloc,
 }
 
 impl Executable {
-    /// Who makes its heap.
+    /// Returns the manager of its heap.
     #[must_use]
     pub fn heap(&self) -> Heap {
         match (self.starts_jvm, self.names_jemalloc) {
@@ -63,16 +62,16 @@ impl Executable {
         }
     }
 
-    /// Why nothing that `settings` sets can act on the program at `path`, as far as its file tells
-    /// before it runs. What a runtime is told is not judged: that is known once libraries are mapped.
+    /// Returns why none of the `settings` can act on the program at `path`, as far as its file shows before it runs.
+    /// Settings of runtimes are not checked: whether they can act is known only after libraries are mapped.
     #[must_use]
     pub fn cannot_obey(&self, settings: &Settings, path: &str) -> Option<String> {
         let is_judged = settings.runtimes.is_empty();
         is_judged.then(|| self.foresee(settings, path)).flatten()
     }
 
-    /// The same with what runtimes are told, as if the program loaded only what its file names. One
-    /// that starts or loads another by its own decision may obey all the same.
+    /// The same including settings of runtimes, as if the program loaded only the libraries in its file. A program that
+    /// starts or loads another one at run time may still obey.
     #[must_use]
     pub fn foresee(&self, settings: &Settings, path: &str) -> Option<String> {
         let largest = Process {
@@ -103,8 +102,8 @@ impl Executable {
     }
 }
 
-/// Why nothing that `settings` sets can act on a program, with what would; `None` where something
-/// may act, or where that is not known.
+/// Returns why none of the `settings` can act on a program, and what would; `None` if one may act, or if this is
+/// unknown.
 #[must_use]
 pub fn cannot_act(settings: &Settings, program: &ObservedProgram<'_>) -> Option<String> {
     let others = Settings {
@@ -128,7 +127,7 @@ pub fn cannot_act(settings: &Settings, program: &ObservedProgram<'_>) -> Option<
     why
 }
 
-/// Why a policy did not act in a trial of its own: the library that it preloads was not mapped.
+/// Returns why a policy did not act in its trial: the library that it preloads was not mapped.
 #[must_use]
 pub fn not_preloaded(expected: &Realisation, program: &ObservedProgram<'_>) -> String {
     if expected.library.is_some() {
@@ -143,13 +142,12 @@ pub fn not_preloaded(expected: &Realisation, program: &ObservedProgram<'_>) -> S
 }
 
 impl ObservedProgram<'_> {
-    /// The file that is executed, or the name of the process where that is another: a link or a script
-    /// has the name that was typed.
+    /// The executed file, or the name of the process if that differs: a link or a script keeps the name as typed.
     fn path(&self) -> String {
         let largest = &self.tree.largest;
         let (name, path) = (&largest.name, &largest.program);
         let file = path.rsplit('/').next().unwrap_or_default();
-        // The kernel keeps fifteen letters of a name.
+        // The kernel keeps fifteen characters of a name.
         match !path.is_empty() && file.starts_with(name.as_str()) {
             true => path.clone(),
             false => name.clone(),
@@ -176,13 +174,13 @@ impl ObservedProgram<'_> {
         }
     }
 
-    /// Whether nothing can be preloaded into it.
+    /// Returns true if no library can be preloaded into it.
     #[must_use]
     pub fn is_statically_linked(&self) -> bool {
         self.executable.is_some_and(|it| self.is_static(it))
     }
 
-    /// A file that names no loader, where no process has a C library mapped either.
+    /// Returns true if the file has no loader and no process has a C library mapped.
     fn is_static(&self, executable: &Executable) -> bool {
         executable.loader.is_none() && self.tree.largest.libraries.is_empty()
     }
@@ -206,7 +204,7 @@ impl ObservedProgram<'_> {
         })
     }
 
-    /// An allocator beside glibc's, other than the one that the trial itself preloaded.
+    /// An allocator other than glibc's and the one preloaded by the trial.
     fn own_malloc(&self) -> Option<String> {
         let path = self.path();
         let kinds = ["libjemalloc", "libmimalloc", "libtcmalloc"];
@@ -227,7 +225,7 @@ impl ObservedProgram<'_> {
         }
         let executable = self.executable?;
         let linked = executable.holds_jemalloc.then_some("jemalloc");
-        let linked = linked.or(executable.defines_malloc.then_some("a malloc of its own"));
+        let linked = linked.or(executable.defines_malloc.then_some("its own malloc"));
         linked.map(|what| format!("{path} has {what} linked in, not glibc's malloc"))
     }
 
@@ -241,23 +239,23 @@ impl ObservedProgram<'_> {
             ));
         }
         executable.defines_malloc.then(|| {
-            format!("{path} has a malloc of its own linked in, which comes before a preloaded one")
+            format!(
+                "{path} has its own malloc linked in, which takes precedence over a preloaded one"
+            )
         })
     }
 
-    /// Why the library that advises memory was not mapped.
+    /// Returns why the library that advises memory was not mapped.
     fn ignores_library(&self) -> String {
         let path = self.path();
         let why = match self.is_statically_linked() {
             true => "is statically linked, and nothing is preloaded into it",
-            false => {
-                "did not map the library that was preloaded, as a set-user-ID program does not"
-            }
+            false => "did not map the preloaded library, as a set-user-ID program never does",
         };
         format!("{path} {why}; a tracer (where ptrace is allowed) or root with --system reaches it")
     }
 
-    /// Whether no huge page fits into its code; libraries may have more.
+    /// Returns the reason if no huge page fits into its code; its libraries may have more.
     fn has_small_code(&self) -> Option<String> {
         let executable = self.executable.filter(|it| self.is_static(it))?;
         let huge_page = self.huge_page_bytes?;

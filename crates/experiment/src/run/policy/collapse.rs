@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::units::parse_duration;
 
-/// `collapse=`: once, or again and again. The time counts from the start of the program.
+/// `collapse=`: once or periodically. The time counts from the start of the program.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
 #[serde(try_from = "String", into = "String")]
 pub enum Collapse {
     /// `after:TIME`: once, at that time.
     After(Duration),
-    /// `every:TIME`: at that time, and then so often.
+    /// `every:TIME`: at that time, and then at this interval.
     Every(Duration),
 }
 
@@ -22,7 +22,7 @@ pub enum Collapse {
 pub(super) const OFFERED: &str = "after:TIME|every:TIME";
 
 impl Collapse {
-    /// The time of the first pass, and between two.
+    /// The time of the first pass, and the interval between passes.
     #[must_use]
     pub fn time(self) -> Duration {
         match self {
@@ -58,7 +58,7 @@ impl FromStr for Collapse {
             || format!("`collapse={text}`: expected after:TIME or every:TIME, as in after:2s");
         let (word, time) = text.split_once(':').ok_or_else(expected)?;
         let time = parse_duration(time)?;
-        // Longer than any program runs, and a time that can be added to any other.
+        // Longer than any program runs, but safe to add to any other time.
         const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
         let milliseconds = u64::try_from(time.min(LONGEST).as_millis()).unwrap_or(u64::MAX);
         let time = Duration::from_millis(milliseconds);

@@ -6,11 +6,10 @@ use super::words::{Preload, Text, Tracer, Word};
 use super::{Collapse, Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
-/// What is tried when the user names no policy: the machine as it is, then each mode of
-/// transparent huge pages that differs from it and can be reached, then the own setting of
-/// whoever makes the heap, where that would act, and last their [overhead controls](crate::run::plan::Plan::is_overhead_control). Arms that would
-/// be the machine as it is are left out. Where the machine gives no huge page and its setting may not be written, memory
-/// is made huge later.
+/// The default policies, if the user chooses none. First comes the machine as it is, then each reachable mode of
+/// transparent huge pages that differs from it. Then comes the heap manager's setting, if it would act, and last their
+/// [overhead controls](crate::run::plan::Plan::is_overhead_control). Arms identical to the machine as it is are left
+/// out. If the machine gives no huge page and its setting may not be written, memory is made huge later.
 #[must_use]
 pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
     let modes = [Thp::Never, Thp::Madvise, Thp::Always]
@@ -35,9 +34,9 @@ pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
     policies
 }
 
-/// Again and again, because how long a program runs and when it uses its memory is not known
-/// before its first trial; so often that a program of a second shows an effect. What is huge
-/// already is not stopped for.
+/// Collapses repeatedly, because before its first trial it is unknown how long a program runs and when it uses its
+/// memory. The interval is short enough to show an effect in a program of one second. Already huge memory causes no
+/// stop.
 #[must_use]
 pub(crate) fn collapsed_later() -> Policy {
     Policy::of(Settings {
@@ -46,7 +45,7 @@ pub(crate) fn collapsed_later() -> Policy {
     })
 }
 
-/// The policies of huge pages that need no choice of the user's, and how each is reached.
+/// The huge-page policies that need no choice by the user, with how each is reached.
 #[must_use]
 pub fn candidates(
     host: &Host,
@@ -70,7 +69,7 @@ pub fn candidates(
         .collect()
 }
 
-/// What the means costs by which a policy is reached, beside that policy.
+/// The control for the cost of the mechanism by which a policy is reached.
 fn idle(realisation: &Realisation) -> Option<Policy> {
     let settings = Settings::default();
     Some(Policy::of(if !realisation.tracer.is_none() {
@@ -88,7 +87,7 @@ fn idle(realisation: &Realisation) -> Option<Policy> {
     }))
 }
 
-/// The mode that holds for a program that is started with nothing set.
+/// The active mode for a program started with no setting.
 #[must_use]
 pub(crate) fn mode_in_force(host: &Host) -> &str {
     let Ok(thp) = &host.thp else {
@@ -101,7 +100,7 @@ pub(crate) fn mode_in_force(host: &Host) -> &str {
     }
 }
 
-/// Whether a program that asks for huge pages with nothing set may get some.
+/// Returns true if a program that asks for huge pages with no setting may get some.
 #[must_use]
 pub fn heeds_advice(host: &Host) -> bool {
     mode_in_force(host) != "never"
@@ -123,7 +122,7 @@ fn thp(mode: Thp) -> Policy {
     })
 }
 
-/// The setting by which whoever makes the heap asks for huge pages itself.
+/// The setting by which the heap manager asks for huge pages.
 fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
     let own = |policy: &str| policy.parse().ok();
     (mode_in_force(host) == "madvise")

@@ -3,8 +3,8 @@ use crate::run::trial::is_off;
 
 /// The variables to set for a workload, in the order in which they are first changed.
 ///
-/// `inherited` answers what the parent would hand down. An entry appended to a list comes
-/// last: of two settings of one glibc tunable the later one counts.
+/// `inherited` returns the parent's value. An appended entry comes last: of two settings of one glibc tunable, the
+/// later one counts.
 #[must_use]
 pub fn environment(
     changes: &[EnvChange],
@@ -25,7 +25,7 @@ pub fn environment(
 }
 
 impl EnvChange {
-    /// The variable that is changed.
+    /// The name of the changed variable.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -33,7 +33,7 @@ impl EnvChange {
         }
     }
 
-    /// What it is set to, or what is added to it.
+    /// The value set or added.
     #[must_use]
     pub fn value(&self) -> &str {
         match self {
@@ -70,7 +70,7 @@ impl EnvChange {
 }
 
 impl Realisation {
-    /// Whether the program's own act against huge pages is what the policy asks for.
+    /// Returns true if the policy itself asks for the program's action against huge pages.
     #[must_use]
     pub fn asks_for_none(&self) -> bool {
         let mut changes = self.environment.iter();

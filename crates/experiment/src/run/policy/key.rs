@@ -1,4 +1,4 @@
-//! A policy key: its row in the table, and how its value is set and read.
+//! A policy key: its table entry, and how its value is set and read.
 
 use std::fmt;
 
@@ -12,64 +12,64 @@ use crate::text::suggest::suggestion;
 /// One key of a policy.
 #[derive(Debug)]
 pub struct Key {
-    /// As it is offered: `thp`, or with what stands for a name, as `khugepaged.FILE`.
+    /// The key as shown to users: `thp`, or with a placeholder for a name, as in `khugepaged.FILE`.
     pub name: &'static str,
-    /// What it sets, as a clause.
+    /// Its effect, as a clause.
     pub doc: &'static str,
-    /// What it acts on.
+    /// The object of its effect.
     pub acts: Acts,
-    /// The file that takes the value as it is typed; none where more has to be decided.
+    /// The file that takes the value as typed; `None` if the mapping is more complex.
     pub(super) file: Option<File>,
     pub(super) value: Value,
 }
 
-/// What a key acts on.
+/// The object of a key's effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
-    /// Which pages the kernel may give.
+    /// The pages that the kernel may give.
     Pages,
-    /// How the kernel makes huge pages, where it may give them.
+    /// How the kernel creates huge pages, if it may give them.
     Making,
-    /// How many pages a hugetlb pool holds.
+    /// The number of pages in a hugetlb pool.
     Pool,
-    /// The program itself: its allocator, its runtime, its variables, its limits.
+    /// The program: its allocator, runtime, variables and limits.
     Program,
 }
 
-/// A file of the kernel that holds the value of a key.
+/// A kernel file that holds the value of a key.
 #[derive(Debug)]
 pub(super) struct File {
-    /// Relative to the folder of transparent huge pages; the name of the key stands in it.
+    /// Relative to the folder of transparent huge pages; contains a placeholder for the name in the key.
     pub(super) path: &'static str,
-    /// What it holds now; `None` where this kernel has no such file.
+    /// Its present content; `None` if this kernel has no such file.
     pub(super) current: fn(&ThpSettings, name: &str) -> Option<String>,
 }
 
-/// How the values of a key are read and kept.
+/// How the values of a key are parsed and stored.
 #[derive(Debug)]
 pub(super) struct Value {
-    /// As they are offered: `0|1`.
+    /// The values as shown to users: `0|1`.
     pub(super) offered: fn() -> String,
-    /// Whether a name may stand for the one that is offered.
+    /// Returns true if this name can replace the placeholder.
     pub(super) is_name: fn(&str) -> bool,
-    /// Takes a value in; the error says what was expected.
+    /// Stores a value; the error describes the expected form.
     pub(super) set: fn(&mut Settings, &Pair<'_>) -> Result<(), String>,
-    /// The names, empty for a key without, and the values that are set.
+    /// The names (empty for a key without) and the values set.
     pub(super) get: fn(&Settings, word: &str) -> Vec<(String, String)>,
 }
 
-/// One `KEY=VALUE` as it was typed.
+/// One `KEY=VALUE` as typed.
 pub(super) struct Pair<'a> {
     pub(super) key: &'a str,
     pub(super) name: &'a str,
     pub(super) value: &'a str,
 }
 
-/// One `KEY=VALUE` that is set.
+/// One `KEY=VALUE` of a policy.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: &'static Key,
-    /// What stands after the dot of the key.
+    /// The part of the key after the dot.
     pub(super) name: String,
     pub(super) value: String,
 }
@@ -89,12 +89,12 @@ impl Key {
             .then_some((key, name))
     }
 
-    /// What stands before the dot.
+    /// The part before the dot.
     pub(super) fn word(&self) -> &'static str {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
-    /// What stands for a name where the key takes one: `FILE`.
+    /// The placeholder for a name if the key takes one: `FILE`.
     fn placeholder(&self) -> &'static str {
         self.name.split('.').nth(1).unwrap_or_default()
     }
@@ -107,13 +107,13 @@ impl Key {
         }
     }
 
-    /// The values as they are offered: `never|madvise|always|inherit`.
+    /// The values as shown to users: `never|madvise|always|inherit`.
     #[must_use]
     pub fn values(&self) -> String {
         (self.value.offered)()
     }
 
-    /// What a policy sets of this key.
+    /// The values that a policy sets for this key.
     pub(super) fn entries(&'static self, settings: &Settings) -> impl Iterator<Item = Entry> {
         let set = (self.value.get)(settings, self.word()).into_iter();
         set.map(move |(name, value)| Entry {
@@ -135,12 +135,12 @@ impl File {
 }
 
 impl Settings {
-    /// All that is set, in canonical order.
+    /// All settings, in canonical order.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
         KEYS.iter().flat_map(|key| key.entries(self))
     }
 
-    /// Sets what another policy sets.
+    /// Applies one entry of another policy.
     pub(super) fn set_entry(&mut self, entry: &Entry) -> Result<(), String> {
         self.set(&entry.key.of(&entry.name), &entry.value)
     }
@@ -153,14 +153,14 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether two policies differ in nothing but how the kernel backs pages. Only then may
-    /// equal coverage be called "no effect"; an allocator or a variable may act otherwise.
+    /// Returns true if two policies differ only in how the kernel backs pages. Only then may equal coverage be called
+    /// "no effect"; an allocator or a variable may act in other ways.
     #[must_use]
     pub fn differs_only_in_pages(&self, other: &Self) -> bool {
         self.of_program().eq(other.of_program())
     }
 
-    /// What is set of the program itself; its usual allocator is nothing set.
+    /// The settings of the program; its default allocator counts as no setting.
     pub(super) fn of_program(&self) -> impl Iterator<Item = String> {
         let entries = self.entries();
         let entries = entries.filter(|entry| entry.key.acts == Acts::Program);
@@ -169,7 +169,7 @@ impl Settings {
     }
 }
 
-/// Every key with its values, as one sentence lists them.
+/// Every key with its values, as a list within a sentence.
 #[must_use]
 pub fn offered_keys() -> String {
     let keys = KEYS
@@ -199,12 +199,12 @@ fn unknown_key(typed: &str) -> String {
     format!("unknown key `{typed}`{near}")
 }
 
-/// More than two dozen keys are no part of an error.
+/// More than two dozen keys are too long for an error.
 const WHERE_LISTED: &str = "`hugewise run --help` lists the keys, such as thp and malloc";
 
-/// A bare word is often a value whose key was forgotten.
+/// A bare word is often a value without its key.
 pub(super) fn not_a_pair(typed: &str) -> String {
-    // A bare key lacks its value; only a bare value is told its key.
+    // A bare key lacks its value; only a bare value gets a hint about its key.
     if let Some((key, name)) = Key::find(typed) {
         return format!(
             "`{typed}`: its value is missing; write {}={}",

@@ -1,4 +1,4 @@
-//! All policy keys: a field and a row for each.
+//! All policy keys: a field and a table entry for each.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
@@ -21,7 +21,7 @@ use crate::base::units::KIB;
 use crate::run::site::SiteChoice;
 use crate::text::wrap::quoted_words;
 
-/// What a policy sets; everything absent stays as the machine has it.
+/// The settings of a policy; absent ones keep the machine's values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -31,7 +31,7 @@ pub struct Settings {
     /// `means=`: how `thp=always` is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub means: Option<Means>,
-    /// `defrag=`: how hard a fault tries for a huge page.
+    /// `defrag=`: how hard a fault tries to get a huge page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defrag: Option<Defrag>,
     /// `mthp=`: per-size modes, by size in KiB.
@@ -40,7 +40,7 @@ pub struct Settings {
         with = "crate::base::missing::number_keys"
     )]
     pub mthp: BTreeMap<u64, SizeMode>,
-    /// `zero_page=`: whether a read fault maps the shared huge zero page.
+    /// `zero_page=`: should a read fault map the shared huge zero page?
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zero_page: Option<Toggle>,
     /// `khugepaged.FILE=`: by file name.
@@ -70,7 +70,7 @@ pub struct Settings {
     /// `numa=`: the memory nodes of the program's pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
-    /// `malloc=`: the allocator, or what glibc's allocator is told.
+    /// `malloc=`: the allocator, or the tunable for glibc's allocator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malloc: Option<Malloc>,
     /// `tracer=`: the tracer of `thp=always` without its advice.
@@ -79,19 +79,19 @@ pub struct Settings {
     /// `preload=`: the library of `thp=always` without its advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preload: Option<Preload>,
-    /// `collapse=`: memory that the program has in use is made huge, by tracing.
+    /// `collapse=`: memory in use by the program is made huge, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
-    /// `text=`: code that the program has in use is put into huge pages, by tracing.
+    /// `text=`: code in use by the program is put into huge pages, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
-    /// `sites=`: which mapping sites are huge, by tracing.
+    /// `sites=`: the mapping sites with huge pages, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<SiteChoice>,
-    /// `java.NAME=` and its kind: by runtime, then by name.
+    /// `java.NAME=` and similar: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
-    /// `args=`: words among the program's own arguments.
+    /// `args=`: additional arguments of the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// `env.NAME=`: environment variables.
@@ -99,7 +99,7 @@ pub struct Settings {
     pub env: BTreeMap<String, String>,
 }
 
-/// A key whose values are words, in a field of its own name.
+/// A key whose values are words, in a field with the same name.
 macro_rules! words {
     ($field:ident: $type:ty) => {
         Value {
@@ -121,7 +121,7 @@ macro_rules! words {
     };
 }
 
-/// A key with a value for each page size, in a field of its own name: `64k:always+2m:inherit`.
+/// A key with a value for each page size, in a field with the same name: `64k:always+2m:inherit`.
 macro_rules! sizes {
     ($field:ident: $form:ident, $offered:expr, $parse:expr, $text:expr) => {
         Value {
@@ -184,7 +184,7 @@ pub static KEYS: &[Key] = &[
     Key { name: "thp", acts: Acts::Pages, file: None, value: words!(thp: Thp),
         doc: "anonymous transparent huge pages of the PMD size" },
     Key { name: "means", acts: Acts::Pages, file: None, value: words!(means: Means),
-        doc: "how thp=always is reached, where it is not to be the first of these that can be had" },
+        doc: "how thp=always is reached; the default is the first available way" },
     Key { name: "defrag", acts: Acts::Making, value: words!(defrag: Defrag),
         file: Some(File { path: "defrag", current: |thp, _| Some(thp.defrag.clone()) }),
         doc: "how hard a fault tries for a huge page" },
@@ -205,35 +205,35 @@ pub static KEYS: &[Key] = &[
         value: sizes!(hugetlb: PAGES, "PAGES", parse_number, u64::to_string),
         doc: "pages in a hugetlb pool during the trial, for a program that asks for them (MAP_HUGETLB, malloc=hugetlb)" },
     Key { name: "memory-max", acts: Acts::Program, file: None, value: limit!(memory_max),
-        doc: "the hard limit of a cgroup of the trial's own: memory.max, on version 1 memory.limit_in_bytes" },
+        doc: "the hard limit of the trial's cgroup: memory.max, on version 1 memory.limit_in_bytes" },
     Key { name: "memory-high", acts: Acts::Program, file: None, value: limit!(memory_high),
-        doc: "the limit beyond which the trial is slowed down: memory.high, on version 2 alone" },
+        doc: "the limit beyond which the trial is slowed down: memory.high, on version 2 only" },
     Key { name: "numa", acts: Acts::Program, file: None, value: NUMA,
         doc: "the memory nodes of the program's pages, by set_mempolicy(2)" },
     Key { name: "malloc", acts: Acts::Program, file: None, value: words!(malloc: Malloc),
-        doc: "the allocator, or what glibc's allocator is told" },
+        doc: "the allocator, or a tunable of glibc's allocator" },
     Key { name: "tracer", acts: Acts::Program, file: None, value: words!(tracer: Tracer),
-        doc: "the stops of thp=always by tracing, without its advice: what tracing costs" },
+        doc: "the stops of thp=always by tracing, without its advice: the cost of tracing" },
     Key { name: "preload", acts: Acts::Program, file: None, value: words!(preload: Preload),
-        doc: "the library of thp=always by preloading, without its advice: what preloading costs" },
+        doc: "the library of thp=always by preloading, without its advice: the cost of preloading" },
     Key { name: "collapse", acts: Acts::Pages, file: None, value: COLLAPSE,
-        doc: "memory in use is made huge by MADV_COLLAPSE: once, or again and again" },
+        doc: "memory in use is made huge by MADV_COLLAPSE: once or periodically" },
     Key { name: "text", acts: Acts::Pages, file: None, value: words!(text: Text),
         doc: "code in use is copied into huge pages, at the same addresses" },
     Key { name: "sites", acts: Acts::Pages, file: None, value: sites::VALUE,
-        doc: "which mappings are huge, one by one: what `attribute` tries" },
+        doc: "which individual mappings are huge, as tried by `attribute`" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
-    runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
+    runtime("go.NAME", "GOGC and similar, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),
     runtime("mimalloc.NAME", "the variable MIMALLOC_NAME"),
     runtime("tcmalloc.NAME", "the variable TCMALLOC_NAME (gperftools)"),
     runtime("glibc.NAME", "an entry of GLIBC_TUNABLES"),
-    runtime("postgres.NAME", "what fills {postgres.NAME} in the command"),
-    runtime("redis.NAME", "what fills {redis.NAME} in the command"),
+    runtime("postgres.NAME", "the value of {postgres.NAME} in the command"),
+    runtime("redis.NAME", "the value of {redis.NAME} in the command"),
     Key { name: "args", acts: Acts::Program, file: None, value: ARGUMENTS,
-        doc: "arguments of the program, directly behind its name or in the place of {args}" },
+        doc: "arguments of the program, right after its name or at {args}" },
     Key { name: "env.NAME", acts: Acts::Program, file: None, value: VARIABLE,
-        doc: "a variable of the environment" },
+        doc: "an environment variable" },
 ];
 
 const NUMA: Value = Value {

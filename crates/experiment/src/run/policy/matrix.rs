@@ -3,13 +3,12 @@ use std::str::FromStr;
 use super::parse::ParseError;
 use super::{Policy, Settings};
 
-/// The most policies a matrix may span: each costs a trial in every round.
+/// The most policies in a matrix: each costs a trial in every round.
 pub const MATRIX_LIMIT: usize = 256;
 
 /// One side of a matrix: the values of one key, `KEY=V,V…`.
 ///
-/// Every comma separates here, so a variable whose value holds one cannot be crossed; such a
-/// policy is written out.
+/// Every comma is a separator here, so a variable whose value contains one cannot be crossed; write such a policy out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     key: String,
@@ -42,10 +41,10 @@ impl FromStr for Axis {
     }
 }
 
-/// Every combination of one value from each axis, the last axis varying fastest.
+/// Every combination of one value from each axis; the last axis varies fastest.
 ///
 /// # Errors
-/// Two axes have the same key, or there are more than [`MATRIX_LIMIT`] combinations.
+/// Fails if two axes have the same key, or there are more than [`MATRIX_LIMIT`] combinations.
 pub fn cross(axes: &[Axis]) -> Result<Vec<Policy>, ParseError> {
     check_keys(axes)?;
     check_size(axes)?;
@@ -86,7 +85,7 @@ fn extend(rows: &[Settings], axis: &Axis) -> Result<Vec<Settings>, ParseError> {
         .collect()
 }
 
-/// Both settings; the keys of axes differ, so nothing is set twice.
+/// Merges both settings; the keys of axes differ, so there is no conflict.
 fn merged(row: &Settings, value: &Settings) -> Result<Settings, ParseError> {
     let mut both = row.clone();
     for entry in value.entries() {

@@ -1,7 +1,8 @@
-//! What to try: one memory setting is a [`Policy`](crate::run::policy::Policy); several keys crossed are a matrix.
+//! The settings to try: one memory setting is a [`Policy`](crate::run::policy::Policy); several keys crossed are a
+//! matrix.
 //!
-//! A policy is data. How it is reached on a given host (by which means, or why it cannot be)
-//! is decided in [`realise`](mod@crate::run::policy::realise), and carried out by `hugewise-linux::apply`.
+//! A policy is data. [`realise`](mod@crate::run::policy::realise) decides how it is reached on a given host, or why it
+//! cannot be. `hugewise-linux::apply` carries this out.
 //!
 //! To add a key, add a field of `Settings` and a row of `KEYS` in `keys.rs`; a new mechanism is a file in `realise/`.
 //! To refuse a policy for some programs, add a rule to `cannot_act.rs`, and its facts to `linux::apply::executable`.
@@ -10,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 pub mod cannot_act;
 mod collapse;
-/// Which policies are tried when the user names none.
+/// The default policies.
 pub mod defaults;
-/// The variables a workload is started with.
+/// The variables of a workload's environment.
 pub mod environment;
 mod key;
 pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
-/// On which memory nodes a program's pages lie.
+/// The memory nodes of a program's pages.
 pub mod numa;
 mod omission;
 pub mod parse;
@@ -47,7 +48,7 @@ pub use words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
 };
 
-/// One memory setting to try, with the name under which it is reported.
+/// One memory setting to try, with its name in reports.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -76,13 +77,14 @@ impl Policy {
         }
     }
 
-    /// Whether it sets what overhead controls set ([`crate::run::plan::Plan::is_overhead_control`]), whatever runs beside it.
+    /// Returns true if its settings are those of an overhead control ([`crate::run::plan::Plan::is_overhead_control`]),
+    /// whatever other policies there are.
     #[must_use]
     pub fn is_set_as_an_overhead_control(&self) -> bool {
         self.is_idle_means() || self.settings.is_malloc_alone()
     }
 
-    /// Whether it only tells what a means costs: the tracer or the library without its advice.
+    /// Returns true if it only measures the cost of a mechanism: the tracer or the library without its advice.
     #[must_use]
     pub fn is_idle_means(&self) -> bool {
         let settings = &self.settings;
@@ -91,8 +93,8 @@ impl Policy {
 }
 
 impl Settings {
-    /// Whether it takes settings of the machine, which no process can have alone (`--system`).
-    /// Of the keys that choose pages, the mode alone has means for one process.
+    /// Returns true if it changes system-wide settings, which cannot be set for a single process (`--system`). Among
+    /// the keys that choose pages, only the mode has a mechanism for one process.
     #[must_use]
     pub fn needs_machine(&self) -> bool {
         let pages = self.shmem.is_some() || !self.mthp.is_empty() || !self.mthp_shmem.is_empty();

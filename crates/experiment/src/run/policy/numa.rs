@@ -1,4 +1,4 @@
-//! `numa=`: on which memory nodes the pages of a program lie.
+//! `numa=`: the memory nodes of a program's pages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,11 +13,11 @@ words! {
     pub enum NumaMode {
         /// The node of the processor that touches the page.
         Local,
-        /// This node, and others where it is full.
+        /// This node, and others when it is full.
         Prefer,
-        /// These nodes alone.
+        /// Only these nodes.
         Bind,
-        /// These nodes in turn.
+        /// These nodes in rotation.
         Interleave,
     }
 }
@@ -28,13 +28,12 @@ words! {
 pub struct Numa {
     /// How nodes are chosen.
     pub mode: NumaMode,
-    /// The nodes; none of [`NumaMode::Local`], and with [`NumaMode::Interleave`] none for all that
-    /// have memory.
+    /// The nodes. Empty for [`NumaMode::Local`]; with [`NumaMode::Interleave`], empty means all nodes with memory.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub nodes: BTreeSet<u32>,
 }
 
-/// The kernel knows no more nodes (`MAX_NUMNODES`, linux/numa.h).
+/// The kernel supports no more nodes (`MAX_NUMNODES`, linux/numa.h).
 pub const MOST_NODES: u32 = 1024;
 
 impl Numa {
@@ -48,14 +47,14 @@ impl Numa {
         })
     }
 
-    /// Whether a policy in the words of `/proc/PID/numa_maps` is this one: `bind:0-1`.
+    /// Returns true if a policy in the format of `/proc/PID/numa_maps` equals this one: `bind:0-1`.
     #[must_use]
     pub fn is_shown_by(&self, shown: &str) -> bool {
         let all = self.mode == NumaMode::Interleave && self.nodes.is_empty();
         read(shown, ',').is_some_and(|it| it.mode == self.mode && (all || it.nodes == self.nodes))
     }
 
-    /// The same by `numactl`.
+    /// The equivalent arguments of `numactl`.
     #[must_use]
     pub fn numactl(&self) -> String {
         let nodes = joined(&self.nodes, ",");
@@ -84,7 +83,7 @@ fn joined(nodes: &BTreeSet<u32>, separator: &str) -> String {
     nodes.join(separator)
 }
 
-/// The nodes of a list of the kernel: `0-1,3`; `None` where it is none.
+/// Parses a node list in kernel format: `0-1,3`. Returns `None` for other text.
 #[must_use]
 pub fn parse_nodes(list: &str) -> Option<BTreeSet<u32>> {
     read_nodes(list, ',')
@@ -109,7 +108,7 @@ fn read(text: &str, separator: char) -> Option<Numa> {
     fits.then_some(Numa { mode, nodes })
 }
 
-/// `0-1` and `3`, with something between.
+/// Parses `0-1` and `3`, joined by a separator.
 fn read_nodes(list: &str, separator: char) -> Option<BTreeSet<u32>> {
     let mut nodes = BTreeSet::new();
     for part in list.split(separator) {

@@ -1,4 +1,4 @@
-//! Policies that were not tried because a right is missing that the user can give.
+//! Policies that were not tried because of a missing permission that the user can give.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::realise::Reach;
 use crate::base::host::Host;
 use crate::text::wrap::quoted;
 
-/// Policies that were left out.
+/// Policies left out.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Omission {
@@ -18,7 +18,7 @@ pub struct Omission {
     pub needs: Need,
 }
 
-/// What a policy needs that was not given. All of them change settings of the whole machine.
+/// The missing permission of a policy. All such policies change system-wide settings.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
@@ -26,12 +26,12 @@ pub enum Need {
     System,
     /// `--system`, and root.
     Root,
-    /// A machine whose settings root can write, which a container may not.
+    /// A machine whose settings root can write, unlike a container.
     Machine,
 }
 
 impl Omission {
-    /// These policies, if there are any, on a host where so much was allowed.
+    /// Groups these policies, if there are any, for a host and a reach.
     #[must_use]
     pub fn of(policies: Vec<String>, host: &Host, reach: Reach) -> Option<Self> {
         let needs = match (host.user.can_write_thp, host.user.uid, reach) {
@@ -57,8 +57,7 @@ impl Omission {
         format!("{names}, {what}{closed}")
     }
 
-    /// The command that tries them too, from the words of the one that did not; `None` where none
-    /// can.
+    /// The command that also tries them, built from the words of the original one; `None` if none can.
     #[must_use]
     pub fn command(&self, made_by: &[String]) -> Option<String> {
         let again = |lead| Some(format!("{lead}{}", rerun(made_by, &["--system"])));
@@ -70,7 +69,7 @@ impl Omission {
     }
 }
 
-/// What is not among the [`defaults`] for want of `--system` or of the right to write.
+/// The policies missing from the [`defaults`] because `--system` or write permission is missing.
 #[must_use]
 pub fn omission(host: &Host, reach: Reach, heap: Heap) -> Option<Omission> {
     let mut writable = host.clone();
@@ -81,19 +80,19 @@ pub fn omission(host: &Host, reach: Reach, heap: Heap) -> Option<Omission> {
     Omission::of(more.map(|policy| policy.name).collect(), host, reach)
 }
 
-/// Flags with a value that limit an experiment: given anew, or not again.
+/// Flags with a value that limit an experiment: replaced or dropped in a repetition.
 const REPLACED: [&str; 3] = ["--max-time", "--max-rounds", "--out"];
 
-/// Verbs without a command to run: all of their words are their own.
+/// Verbs that take no command: all of their words belong to hugewise.
 const WITHOUT_COMMAND: [&str; 2] = ["bench", "live"];
 
-/// The command line of an experiment once more, with these flags behind its verb.
+/// The command line to repeat an experiment, with these flags after its verb.
 #[must_use]
 pub fn rerun(made_by: &[String], flags: &[&str]) -> String {
     rerun_without(made_by, &[], flags)
 }
 
-/// The same without these flags, which have values.
+/// The same without some flags, which take values.
 #[must_use]
 pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> String {
     let words: Vec<&str> = made_by.iter().skip(1).map(String::as_str).collect();
@@ -105,7 +104,7 @@ pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> S
     let (verbs, words) = words.split_at(verbs.min(words.len()));
     let of_file = words.last().is_some_and(|word| word.ends_with(".toml"));
     let is_alone = of_file || verbs.iter().any(|verb| WITHOUT_COMMAND.contains(verb));
-    // Without `--` a flag may be the workload's, unless a file has that or there is none.
+    // Without `--`, a flag may belong to the workload, unless a file defines the workload or there is none.
     let all = if is_alone { words.len() } else { 0 };
     let end = words.iter().position(|word| *word == "--").unwrap_or(all);
     let (own, workload) = words.split_at(end);

@@ -18,19 +18,18 @@ pub(super) use values::{
 /// The name and the text of the policy that sets nothing.
 pub(super) const AS_IS: &str = "as-is";
 
-/// Why a text is no policy.
+/// Why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}`: {problem}")]
 pub struct ParseError {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
-    /// What is wrong with it and what was expected.
+    /// The error and the expected form.
     pub problem: String,
 }
 
 impl ParseError {
-    /// What is wrong with a text. A problem of its only part names that part, which is the
-    /// text again: that is said once.
+    /// Describes the error in a text. If the text has a single part, a problem that repeats this part is shown once.
     pub(super) fn new(text: &str, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         let named = format!("`{}`: ", text.trim());
@@ -78,7 +77,7 @@ impl FromStr for Settings {
 }
 
 impl fmt::Display for Settings {
-    /// The canonical text: keys in the order of the table, `as-is` when there are none.
+    /// The canonical text: keys in the order of the table, `as-is` if there are none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs: Vec<String> = self.entries().map(|entry| entry.to_string()).collect();
         if pairs.is_empty() {
@@ -88,7 +87,7 @@ impl fmt::Display for Settings {
     }
 }
 
-/// The part before the first `:` is a name if it holds no `=`.
+/// The part before the first `:` is a name if it contains no `=`.
 fn split_name(text: &str) -> (Option<&str>, &str) {
     match text.split_once(':') {
         Some((name, rest)) if !name.contains('=') => (Some(name), rest),
@@ -124,8 +123,8 @@ fn parse_settings(text: &str) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// The first `KEY=VALUE` and what follows its comma. In the value of a variable and in arguments a
-/// comma separates only where another key follows, so that they may hold commas.
+/// The first `KEY=VALUE` and the rest after its comma. In the value of a variable and in arguments, a comma separates
+/// only if another key follows, so these values can contain commas.
 fn split_pair(text: &str) -> (&str, Option<&str>) {
     let lenient = ["env.", "args="].iter().any(|key| text.starts_with(key));
     let comma = text

@@ -1,4 +1,4 @@
-//! How a policy is reached on a host: the least invasive means, or what is missing.
+//! How a policy is reached on a host: the least invasive mechanism, or the missing requirement.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,14 +19,14 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-/// Whether the machine's own settings may be written (`--system`).
+/// May system-wide settings be written (`--system`)?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// This process and its children only.
     Process,
-    /// The machine's settings too.
+    /// System-wide settings too.
     System,
-    /// The machine's settings alone, for all programs that run on it.
+    /// Only system-wide settings, for all programs on the machine.
     Machine,
 }
 
@@ -36,46 +36,44 @@ impl Reach {
     }
 }
 
-/// What is done to put a policy in force.
+/// The actions that apply a policy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Realisation {
-    /// What is done with `PR_SET_THP_DISABLE` in the child before it becomes the workload.
+    /// The use of `PR_SET_THP_DISABLE` in the child before it becomes the workload.
     pub prctl: ThpPrctl,
-    /// Whether its memory is advised from outside, by tracing its calls.
+    /// How its memory is advised from outside, by tracing its calls.
     #[serde(default, skip_serializing_if = "TreeTracer::is_none")]
     pub tracer: TreeTracer,
-    /// When the memory that it has in use is made huge from outside, by tracing.
+    /// When its memory in use is made huge from outside, by tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
-    /// Whether code that it has in use is put into huge pages from outside, by tracing.
+    /// Set if its code in use is put into huge pages from outside, by tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
     /// Changes to the environment, in order.
     pub environment: Vec<EnvChange>,
-    /// Words that are put among the program's arguments.
+    /// Words to insert into the program's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// Files of the machine that are written while the policy is in force, in order.
+    /// System files to write while the policy is active, in order.
     pub files: Vec<FileWrite>,
-    /// What limits the memory of the trial's cgroup.
+    /// The memory limits of the trial's cgroup.
     #[serde(default, skip_serializing_if = "MemoryLimits::is_none")]
     pub limits: MemoryLimits,
-    /// The memory nodes that the child asks for before it becomes the workload.
+    /// The memory nodes that the child requests before it becomes the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
-    /// Path of the library by which dynamic programs advise their own memory; it must appear in
-    /// the mappings of the largest process.
+    /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
 }
 
 impl Realisation {
-    /// Whether it consists of settings of the machine, so that programs which run already are
-    /// under it too.
+    /// Returns true if it consists of system-wide settings, so that it also applies to already running programs.
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         let files = self.files.clone();
@@ -86,7 +84,7 @@ impl Realisation {
             }
     }
 
-    /// By which means the policy is in force, in a few words.
+    /// The mechanism that applies the policy, in a few words.
     #[must_use]
     pub fn means(&self) -> String {
         let has_variables = self.library.is_none() && !self.environment.is_empty();
@@ -108,7 +106,7 @@ impl Realisation {
 }
 
 impl Realisation {
-    /// Whether the loader looks up every function before the program starts.
+    /// Returns true if the loader resolves every function before the program starts.
     #[must_use]
     pub fn binds_at_start(&self) -> bool {
         let set = self
@@ -122,21 +120,21 @@ impl Realisation {
         set.is_some_and(|value| !value.is_empty())
     }
 
-    /// Whether a tracer makes calls in the program.
+    /// Returns true if a tracer makes calls in the program.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         !self.tracer.is_none() || self.collapse.is_some() || self.text.is_some()
     }
 }
 
-/// What is done with the inherited per-process THP switch.
+/// The use of the inherited per-process THP switch.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ThpPrctl {
     /// Leave it as inherited.
     #[default]
     Leave,
-    /// Clear it, so that the machine's settings hold.
+    /// Clear it, so that the system-wide settings apply.
     Clear,
     /// Disable all huge pages.
     Disable,
@@ -144,23 +142,23 @@ pub enum ThpPrctl {
     ExceptAdvised,
 }
 
-/// What a tracer of the whole tree does where the tree maps memory that can hold a huge page.
+/// The action of a tracer of the whole tree when the tree maps memory that can hold a huge page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeTracer {
-    /// There is none.
+    /// There is no tracer.
     #[default]
     None,
-    /// It stops the tree there and makes it call madvise(2) without effect: what tracing costs.
+    /// It stops the tree there and makes it call madvise(2) without effect: the cost of tracing.
     Idle,
     /// It makes the tree call `madvise(MADV_HUGEPAGE)`.
     Huge,
-    /// The same for memory of chosen sites, and `madvise(MADV_NOHUGEPAGE)` for that of all others.
+    /// The same for memory of chosen sites, and `madvise(MADV_NOHUGEPAGE)` for memory of all others.
     Sites(SiteChoice),
 }
 
 impl TreeTracer {
-    /// Whether there is none.
+    /// Returns true if there is no tracer.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::None
@@ -178,11 +176,11 @@ pub enum EnvChange {
         /// Value.
         value: String,
     },
-    /// Put before what a list variable holds, with a separator.
+    /// Insert before the present content of a list variable, with a separator.
     Prepend {
         /// Name.
         name: String,
-        /// What separates entries.
+        /// The separator of entries.
         separator: char,
         /// The new entry.
         value: String,
@@ -191,14 +189,14 @@ pub enum EnvChange {
     Append {
         /// Name.
         name: String,
-        /// What separates entries.
+        /// The separator of entries.
         separator: char,
         /// The new entry.
         value: String,
     },
 }
 
-/// One write to a settings file of the machine.
+/// One write to a system-wide settings file.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct FileWrite {
@@ -206,38 +204,38 @@ pub struct FileWrite {
     /// `sys/kernel/mm/transparent_hugepage/enabled`.
     #[serde(deserialize_with = "setting::path")]
     pub path: String,
-    /// What is written, without a newline.
+    /// The value to write, without a newline.
     #[serde(deserialize_with = "setting::value")]
     pub value: String,
 }
 
-/// Why a policy cannot be put in force here, with the means that is missing.
+/// Why a policy cannot be applied here, with the missing requirement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("policy `{policy}`: {}", self.reason())]
 pub struct Unreachable {
     /// Name of the policy.
     pub policy: String,
-    /// What stands in the way.
+    /// The obstacle.
     pub problem: String,
     /// What would help.
     pub remedy: String,
 }
 
 impl Unreachable {
-    /// What stands in the way and what would help, where the policy is named already.
+    /// The obstacle and its remedy, for a context that already shows the policy.
     #[must_use]
     pub fn reason(&self) -> String {
         format!("{}; {}", self.problem, self.remedy)
     }
 }
 
-/// Finds the least invasive means that puts `policy` in force on `host`.
+/// Finds the least invasive mechanism that applies `policy` on `host`.
 ///
-/// The per-process switch and the environment come first; files of the machine are written
-/// only where nothing else does it, and only those that do not already say what is wanted.
+/// The per-process switch and the environment come first. System files are written only if nothing else works, and only
+/// those without the wanted value.
 ///
 /// # Errors
-/// Every obstacle, each with its remedy; nothing has been changed.
+/// Returns every obstacle, each with its remedy; nothing has been changed.
 pub fn realise(
     policy: &Policy,
     host: &Host,
@@ -270,7 +268,7 @@ pub fn realise(
     }
 }
 
-/// A realisation in the making.
+/// A realisation under construction.
 struct Draft<'a> {
     policy: &'a Policy,
     host: &'a Host,
@@ -298,7 +296,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The variables of `java.NAME=` and its kind.
+    /// The variables of `java.NAME=` and similar keys.
     fn set_runtimes(&mut self) {
         for (key, change) in self.policy.settings.runtime_changes() {
             let variable = change.name().to_owned();

@@ -1,8 +1,8 @@
-//! Policies that set the same but for the huge pages.
+//! Policies that differ only in huge pages.
 
 use super::{Settings, Thp};
 
-/// Keys of the program that are there to decide about huge pages. Those that change more besides are [`OF_HEAP`].
+/// Keys of the program whose purpose is to control huge pages. Those with further effects are [`OF_HEAP`].
 const OF_PAGES: [&str; 13] = [
     "malloc=thp",
     "malloc=hugetlb",
@@ -19,44 +19,43 @@ const OF_PAGES: [&str; 13] = [
     "redis.disable-thp",
 ];
 
-/// Those of them that change how the malloc of glibc works too: with `hugetlb=1` it grows its heap by huge pages and not
-/// by 132 KiB (`sysmalloc`, malloc/malloc.c), with `hugetlb=2` it maps it. The larger end of the heap makes `free` join
-/// small blocks more often: of glibc 2.36 a Perl script took 36 % more user time by it with every page small.
+/// Keys that also change how the malloc of glibc works. With `hugetlb=1` it grows its heap by huge pages instead of 132
+/// KiB (`sysmalloc`, malloc/malloc.c); with `hugetlb=2` it maps it. The larger top of the heap makes `free` merge small
+/// blocks more often: with glibc 2.36, a Perl script took 36 % more user time with every page small.
 const OF_HEAP: [&str; 3] = ["malloc=thp", "malloc=hugetlb", "glibc.malloc.hugetlb"];
 
 impl Settings {
-    /// Whether both set the same, as far as it is not about huge pages: what else they do to a
-    /// program, they do alike. The shared zero page is no memory of the program: without it, the same
-    /// reads do other work.
+    /// Returns true if both policies have the same settings apart from huge pages, and thus the same other effects on a
+    /// program. The shared zero page is not memory of the program: without it, the same reads do different work.
     #[must_use]
     pub fn is_sibling_of(&self, other: &Self) -> bool {
         self.zero_page == other.zero_page && self.besides_pages().eq(other.besides_pages())
     }
 
-    /// What is set of the program that is not there to decide about huge pages.
+    /// The settings of the program whose purpose is not to control huge pages.
     fn besides_pages(&self) -> impl Iterator<Item = String> {
         self.of_program().filter(|pair| !is_one_of(pair, &OF_PAGES))
     }
 
-    /// Whether it changes nothing but the pages of a program that ran with the other.
+    /// Returns true if it changes only the pages of a program run under the other.
     #[must_use]
     pub fn changes_pages_alone(&self, other: &Self) -> bool {
         self.is_sibling_of(other) && self.has_same_heap(other)
     }
 
-    /// Whether it changes how malloc works besides the pages, and nothing else.
+    /// Returns true if it changes the pages and how malloc works, and nothing else.
     #[must_use]
     pub fn changes_malloc_too(&self, other: &Self) -> bool {
         self.is_sibling_of(other) && !self.has_same_heap(other)
     }
 
-    /// Whether malloc works alike under both, but for the pages of its heap.
+    /// Returns true if malloc works the same under both, except for the pages of its heap.
     fn has_same_heap(&self, other: &Self) -> bool {
         self.of_heap().eq(other.of_heap())
     }
 
-    /// The same settings with every page small, where they are ones that make malloc work otherwise and leave the mode of
-    /// huge pages to the machine.
+    /// The same settings with every page small. `None` unless the settings change how malloc works and keep the
+    /// machine's mode of huge pages.
     #[must_use]
     pub fn malloc_alone(&self) -> Option<Self> {
         let is_by_malloc = self.thp.is_none() && self.of_heap().next().is_some();
@@ -66,7 +65,7 @@ impl Settings {
         })
     }
 
-    /// Whether it is such: malloc works otherwise, and every page is small.
+    /// Returns true for a policy under which malloc works differently and every page is small.
     #[must_use]
     pub fn is_malloc_alone(&self) -> bool {
         self.thp == Some(Thp::Never) && self.of_heap().next().is_some()
@@ -77,7 +76,7 @@ impl Settings {
     }
 }
 
-/// Whether a setting is one of these, of which each is a key, or a key with its value.
+/// Returns true if a setting is in the list, whose entries are a key, or a key with its value.
 fn is_one_of(pair: &str, known: &[&str]) -> bool {
     let key = pair.split('=').next().unwrap_or_default();
     known.contains(&key) || known.contains(&pair)

@@ -1,4 +1,4 @@
-//! `sites=`: which mapping sites are huge, by a tracer.
+//! `sites=`: the mapping sites with huge pages, by a tracer.
 
 use super::Settings;
 use super::key::{Pair, Value};

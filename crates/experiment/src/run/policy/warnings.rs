@@ -6,8 +6,7 @@ use super::realise::{BIND_NOW, Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};
 use crate::base::host::{Host, HugetlbPool};
 
-/// Doubts about what `policy` can show on `host`: what to print after its name, none of which
-/// stops a run.
+/// Doubts about the results of `policy` on `host`: texts to print after its name. They do not stop a run.
 #[must_use]
 pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
     let settings = &policy.settings;
@@ -28,7 +27,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
     .collect()
 }
 
-/// `PR_SET_THP_DISABLE` knows no sizes (Documentation/admin-guide/mm/transhuge.rst).
+/// `PR_SET_THP_DISABLE` applies to all sizes (Documentation/admin-guide/mm/transhuge.rst).
 fn the_switch_is_wide(policy: &Policy, host: &Host) -> Option<String> {
     let thp = host.thp.as_ref().ok()?;
     let given: Vec<u64> = thp.enabled_mthp_sizes().collect();
@@ -64,7 +63,7 @@ fn idle_under_never(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Sizes on `inherit` follow the file that `thp=` may have to write.
+/// Sizes set to `inherit` follow the file that `thp=` may have to write.
 fn followers(settings: &Settings, host: &Host) -> Option<String> {
     let mode = match settings.thp? {
         Thp::Always => "always",
@@ -84,8 +83,8 @@ fn followers(settings: &Settings, host: &Host) -> Option<String> {
         .then(|| format!("the sizes on `inherit` follow it: {sizes}"))
 }
 
-/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`). Who lets it sleep
-/// for less than a second knows.
+/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`). A user who sets less than a second of
+/// sleep is aware of this.
 fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
     let sleep = settings.khugepaged.get("scan_sleep_millisecs");
     let is_hurried = sleep.is_some_and(|&sleep| sleep < 1000);
@@ -95,14 +94,14 @@ fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
     })
 }
 
-/// That a program has no glibc malloc, or ignores what is preloaded, its first trial shows.
+/// The first trial shows whether a program has no glibc malloc, or ignores preloaded libraries.
 fn pool_may_run_out(settings: &Settings) -> Option<String> {
     (settings.malloc == Some(Malloc::Hugetlb)).then(|| {
         "glibc falls back to ordinary pages without a word once the pool is empty".to_owned()
     })
 }
 
-/// Settings by which a program takes its memory from a hugetlb pool.
+/// Settings that make a program take its memory from a hugetlb pool.
 const USERS: [&str; 5] = [
     "malloc=hugetlb",
     "glibc.malloc.hugetlb=",
@@ -111,14 +110,14 @@ const USERS: [&str; 5] = [
     "postgres.huge_pages=",
 ];
 
-/// Values of the same that do without.
+/// Values of these settings that use no pool.
 const NO_USERS: [&str; 3] = [
     "glibc.malloc.hugetlb=0",
     "glibc.malloc.hugetlb=1",
     "postgres.huge_pages=off",
 ];
 
-/// A pool is of no use to a program that does not ask for its pages.
+/// A pool is useless to a program that does not request its pages.
 fn nobody_asks_for_the_pool(settings: &Settings) -> Option<String> {
     let has_pool = settings.hugetlb.values().any(|&pages| pages > 0);
     (has_pool && !settings.of_program().any(|it| asks_for_the_pool(&it))).then(|| {
@@ -128,8 +127,7 @@ fn nobody_asks_for_the_pool(settings: &Settings) -> Option<String> {
     })
 }
 
-/// A program that asks an empty pool goes on with ordinary pages, or fails. `malloc=hugetlb` is
-/// refused there.
+/// With an empty pool, a program continues with ordinary pages, or fails. `malloc=hugetlb` is refused in this case.
 fn the_pool_is_empty(settings: &Settings, host: &Host) -> Option<String> {
     let mut entries = settings.of_program();
     let asks = settings.malloc != Some(Malloc::Hugetlb) && entries.any(|it| asks_for_the_pool(&it));
@@ -142,8 +140,8 @@ fn the_pool_is_empty(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// Returns true if an entry has a program take its memory from a pool. Tunables of glibc may
-/// stand in their variable.
+/// Returns true if an entry makes a program take its memory from a pool. Tunables of glibc may be inside their
+/// variable.
 fn asks_for_the_pool(entry: &str) -> bool {
     let tunables = entry.strip_prefix("env.GLIBC_TUNABLES=");
     tunables.unwrap_or(entry).split(':').any(|part| {
@@ -157,8 +155,8 @@ fn one_node(settings: &Settings, host: &Host) -> Option<String> {
         .then(|| "this machine has one memory node, so that it changes nothing".to_owned())
 }
 
-/// The tunable changes nothing where it is the default. Of no weight where the policy sets the
-/// machine's mode: glibc reads it when the program starts.
+/// The tunable changes nothing if it is the default. Not relevant if the policy sets the machine's mode: glibc reads it
+/// when the program starts.
 fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     let asked = settings.malloc == Some(Malloc::Thp) && settings.thp.is_none();
     (asked && host.malloc_advises_by_itself()).then(|| {
@@ -168,7 +166,7 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// That some starts miss what a policy asks of glibc, where nothing binds functions at the start.
+/// Warns that some starts ignore a policy's glibc tunable unless functions are bound at the start.
 #[must_use]
 pub fn left_to_chance(policy: &Policy, host: &Host) -> Option<String> {
     let glibc = advice_by_chance(policy, host)?;
@@ -178,8 +176,8 @@ pub fn left_to_chance(policy: &Policy, host: &Host) -> Option<String> {
     })
 }
 
-/// The glibc that takes what a policy asks of it in some starts only, unless its functions are bound when it starts; see
-/// [`Host::malloc_takes_advice_by_chance`].
+/// The glibc version that applies a policy's tunable only in some starts, unless its functions are bound at the start;
+/// see [`Host::malloc_takes_advice_by_chance`].
 #[must_use]
 pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     let settings = &policy.settings;

@@ -1,19 +1,18 @@
-//! Values that are words.
+//! Values in the form of words.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// A value that is written as one of a few words, which for kernel settings are also what the
-/// sysfs file takes.
+/// A value with a fixed set of words. For kernel settings, these are the words of the sysfs file.
 pub(super) trait Word: VariantArray + Copy + Into<&'static str> + FromStr {
     /// The word.
     fn word(self) -> &'static str {
         self.into()
     }
 
-    /// Every word, in the order in which it is offered.
+    /// All words, in the order shown to users.
     fn words() -> Vec<&'static str> {
         Self::VARIANTS.iter().map(|each| each.word()).collect()
     }
@@ -21,7 +20,7 @@ pub(super) trait Word: VariantArray + Copy + Into<&'static str> + FromStr {
 
 impl<T: VariantArray + Copy + Into<&'static str> + FromStr> Word for T {}
 
-/// An enum of words: people and records write the name of a variant in lower case.
+/// An enum of words: users and records write the name of a variant in lower case.
 macro_rules! words {
     ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
         $(#[$attribute])*
@@ -40,11 +39,11 @@ words! {
     pub enum Thp {
         /// No huge page for this program.
         Never,
-        /// Huge pages where the program asks for them.
+        /// Huge pages for memory that the program advises.
         Madvise,
         /// Huge pages wherever one fits.
         Always,
-        /// What the machine has.
+        /// The machine's setting.
         Inherit,
     }
 }
@@ -72,7 +71,7 @@ words! {
     pub enum SizeMode {
         /// Everywhere.
         Always,
-        /// What the global file says.
+        /// The global file's value.
         Inherit,
         /// Advised memory.
         Madvise,
@@ -86,7 +85,7 @@ words! {
     pub enum Shmem {
         /// Wherever one fits.
         Always,
-        /// Where it lies within the size of the file.
+        /// Only within the size of the file.
         #[serde(rename = "within_size")]
         #[strum(serialize = "within_size")]
         WithinSize,
@@ -94,9 +93,9 @@ words! {
         Advise,
         /// Nowhere.
         Never,
-        /// Nowhere, whatever tmpfs mounts say.
+        /// Nowhere, whatever the tmpfs mount options.
         Deny,
-        /// Everywhere, whatever tmpfs mounts say: for tests.
+        /// Everywhere, whatever the tmpfs mount options: for tests.
         Force,
     }
 }
@@ -107,9 +106,9 @@ words! {
     pub enum ShmemMode {
         /// Everywhere.
         Always,
-        /// What the global file says.
+        /// The global file's value.
         Inherit,
-        /// Where it lies within the size of the file.
+        /// Only within the size of the file.
         #[serde(rename = "within_size")]
         #[strum(serialize = "within_size")]
         WithinSize,
@@ -123,7 +122,7 @@ words! {
 words! {
     /// `tracer=`.
     pub enum Tracer {
-        /// The stops of `thp=always` by tracing, without its advice: what tracing costs.
+        /// The stops of `thp=always` by tracing, without its advice: the cost of tracing.
         Idle,
     }
 }
@@ -131,7 +130,7 @@ words! {
 words! {
     /// `preload=`.
     pub enum Preload {
-        /// The library of `thp=always` without its advice: what preloading costs.
+        /// The library of `thp=always` without its advice: the cost of preloading.
         Idle,
     }
 }
@@ -147,17 +146,17 @@ words! {
 words! {
     /// `means=`: how `thp=always` is reached.
     pub enum Means {
-        /// By the machine's own setting.
+        /// By the system-wide setting.
         Setting,
-        /// By a tracer that has the program advise its memory.
+        /// By a tracer that makes the program advise its memory.
         Tracer,
-        /// By a preloaded library, in which dynamic programs advise their memory.
+        /// By a preloaded library, through which dynamic programs advise their memory.
         Preload,
     }
 }
 
 words! {
-    /// A setting that is on or off.
+    /// A setting with the values on and off.
     pub enum Toggle {
         /// 0.
         #[strum(serialize = "0")]
@@ -172,7 +171,7 @@ words! {
     /// `malloc=`.
     #[derive(Default)]
     pub enum Malloc {
-        /// Whatever the program uses by itself.
+        /// The program's default allocator.
         #[default]
         Default,
         /// `glibc.malloc.hugetlb=1`: advise the heap.

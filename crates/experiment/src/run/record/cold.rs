@@ -1,4 +1,4 @@
-//! Which trials on cold memory are worth their time once the rounds are over.
+//! Decides which trials on cold memory are worth their time once the rounds are over.
 
 use std::time::Duration;
 
@@ -9,46 +9,46 @@ use crate::run::plan::{HostMemory, USUAL_TIME};
 use crate::run::stats::median;
 use crate::run::trial::{Role, huge_memory};
 
-/// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
-/// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and what was freed while it reports two seconds later.
+/// How long the hypervisor needs to take freed memory back. A guest reports it after two seconds
+/// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and memory freed during a report two seconds later.
 pub const COLD_REST: Duration = Duration::from_millis(4000);
-/// How long the first of them waits besides. What the rounds warmed is much, and was freed while the guest
-/// reported: without the wait it met warm memory after a rest that was enough for those behind it.
+/// The additional wait of the first one. The rounds warmed a lot of memory, and freed it while the guest reported.
+/// Without the wait, the first run got warm memory after a pause long enough for the later ones.
 pub const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// Runs of each policy: a block of three and one of two, fewer decide nothing.
+/// Runs of each policy: a block of three and one of two. Fewer decide nothing.
 const FEWEST: u32 = FIRST_BLOCK + LATER_BLOCK;
-/// Runs of each policy where there is time for them; more are worth less.
+/// Runs of each policy if there is time for them; more are worth less.
 const MOST: u32 = FIRST_BLOCK + 3 * LATER_BLOCK;
 /// Runs of each policy in the first block and in each other.
 const FIRST_BLOCK: u32 = 3;
 const LATER_BLOCK: u32 = 2;
-/// How much longer a trial may take after a rest than on warm memory: 1.4 times for a program of a second that touched
-/// 180 MiB, what belongs to a trial included.
+/// How much longer a trial can take after a pause than on warm memory: 1.4 times for a program of one second that
+/// touched 180 MiB, including the overhead of a trial.
 const LONGER_AFTER_REST: f64 = 1.4;
-/// The share of the time of the rounds that cold trials may take where no policy is asked for, or time has no limit.
+/// The share of the rounds' time for cold trials if no policy is requested, or time has no limit.
 const MOST_TIME: f64 = 0.1;
-/// The share of the usual time that they may take for a policy that is asked for where time has no limit.
+/// The share of the usual time for cold trials of a requested policy if time has no limit.
 const MOST_OF_USUAL: f64 = 0.5;
-/// They are foreseen roughly, and begin where there is nearly enough time.
+/// Their duration is a rough forecast, so they start if there is nearly enough time.
 const OVERRUN: f64 = 1.1;
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 6.0;
-/// With less huge memory there is no price to see.
+/// With less huge memory there is no visible price.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
-/// A run of the policy and one of the baseline, each with its rest, where the longest trial takes so many seconds; `None`
-/// where that is too long.
+/// A run of the policy and one of the baseline, each with its pause, if the longest trial takes so many seconds; `None`
+/// if that is too long.
 fn pair_of(longest: f64) -> Option<Duration> {
     (longest <= LONGEST)
         .then(|| 2 * (COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest)))
 }
 
-/// What the fewest pairs take that have an interval.
+/// Duration of the fewest pairs with an interval.
 fn fewest(pair: Duration) -> Duration {
     FIRST_WAIT + FEWEST * pair
 }
 
-/// How many pairs fit into `most`, which has room for the fewest or nearly.
+/// How many pairs fit into `most`, which has time for the fewest or nearly.
 fn fitting(pair: Duration, most: Duration) -> u32 {
     let pairs = most.saturating_sub(FIRST_WAIT).as_secs_f64() / pair.as_secs_f64();
     (pairs as u32).clamp(FEWEST, MOST)
@@ -57,22 +57,23 @@ fn fitting(pair: Duration, most: Duration) -> u32 {
 /// A run after idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleRun {
-    /// The block in which its place was drawn by lot: the round of its trial.
+    /// The block in which its position was randomised: the round of its trial.
     pub block: u32,
     /// Index of its policy in the plan.
     pub policy: usize,
 }
 
-/// Runs on cold memory to come, of a policy and of the baseline.
+/// The remaining runs on cold memory, of a policy and of the baseline.
 struct ColdPairs {
     policy: usize,
-    /// What one of each takes.
+    /// Duration of one of each.
     pair: Duration,
     count: u32,
 }
 
 impl Record {
-    /// Whether a start on cold memory is a question: one program, whose memory is warmed on a host that takes it back.
+    /// Returns true if a start on cold memory is a question: one program, whose memory is warmed on a host that takes
+    /// it back.
     #[must_use]
     pub fn prices_cold_memory(&self) -> bool {
         let plan = &self.header.plan;
@@ -81,7 +82,7 @@ impl Record {
         is_one && warmed && self.header.host.taken_back_bytes().is_some()
     }
 
-    /// Wall times of the runs of a policy after a rest, in seconds.
+    /// Wall times of the runs of a policy after a pause, in seconds.
     pub(in crate::run) fn rested_walls(&self, policy: &str) -> Vec<f64> {
         let own = self.cold.iter();
         let own = own.filter(|trial| trial.policy == policy && trial.succeeded());
@@ -89,9 +90,9 @@ impl Record {
             .collect()
     }
 
-    /// The trials to run on cold memory, in order: in blocks that have as many runs of the policy that is `asked` for,
-    /// or else of the one with the most huge memory, as of the baseline, each in an order drawn by lot. None if there
-    /// is no time for as many as can decide. `spent` is what the rounds took.
+    /// The trials to run on cold memory, in order. Each block has as many runs of the baseline as of the `asked`
+    /// policy, or else of the one with the most huge memory, in a random order. Empty if there is no time for enough
+    /// trials to decide. `spent` is the duration of the rounds.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<IdleRun> {
         let Some(due) = self.cold_pairs(spent, asked) else {
@@ -118,8 +119,8 @@ impl Record {
         runs.into_iter().map(run).collect()
     }
 
-    /// What the fewest trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no
-    /// time.
+    /// Duration of the fewest trials on cold memory after rounds of `spent`; `None` if none are worth it, or there is
+    /// no time.
     #[must_use]
     pub fn time_of_cold_trials(&self, spent: Duration, asked: Option<&str>) -> Option<Duration> {
         self.cold_pairs(spent, asked).map(|due| fewest(due.pair))
@@ -134,7 +135,7 @@ impl Record {
             true => self.most_for_the_one(spent, time),
             false => self.left(spent).min(spent.mul_f64(MOST_TIME)),
         };
-        // What nobody asks for has the fewest, and so has what follows however long it takes.
+        // A policy that was not requested gets the fewest, and so does one that follows whatever the duration.
         let count = match is_asked {
             true => fitting(pair, most.min(self.left(spent)).div_f64(OVERRUN)),
             false => FEWEST,
@@ -146,8 +147,8 @@ impl Record {
         })
     }
 
-    /// What more trials on cold memory of a policy and the baseline take, in an experiment that goes on without a given time;
-    /// `None` where it has none.
+    /// Duration of more trials on cold memory of a policy and the baseline, in an experiment that continues without a
+    /// given time; `None` if it has none.
     #[must_use]
     pub fn time_of_more_cold_trials(&self, policy: &str) -> Option<Duration> {
         let asked = Some(policy);
@@ -156,7 +157,8 @@ impl Record {
         self.time_of_pair(huge).map(fewest)
     }
 
-    /// What a run on cold memory of a policy and one of the baseline take, rests included; `None` where one is too long.
+    /// Duration of a run on cold memory of a policy and one of the baseline, including pauses; `None` if one is too
+    /// long.
     #[must_use]
     pub fn time_of_pair(&self, policy: usize) -> Option<Duration> {
         let turns = [policy, self.header.plan.baseline_index()];
@@ -165,7 +167,7 @@ impl Record {
         pair_of(longest)
     }
 
-    /// What trials on cold memory take behind rounds of `spent`, where a trial on warm memory takes `trial`: zero where
+    /// Duration of the trials on cold memory after rounds of `spent`, if a trial on warm memory takes `trial`: zero if
     /// none are worth it, or there is no time.
     #[must_use]
     pub fn cold_trials_to_come(&self, trial: Duration, spent: Duration) -> Duration {
@@ -175,9 +177,9 @@ impl Record {
         time.unwrap_or_default()
     }
 
-    /// What the trials may take for the policy that is asked for. An answer needs them as it needs the fewest rounds
-    /// that can decide: where nobody gave a time and both do not fit into the usual one, they follow however long both
-    /// take. Elsewhere they have what the rounds leave.
+    /// The time for the trials of the requested policy. An answer needs them as much as the fewest rounds that can
+    /// decide. If no time is given and both do not fit into the usual one, they follow whatever the total duration.
+    /// Otherwise they get the time left by the rounds.
     fn most_for_the_one(&self, spent: Duration, time: Duration) -> Duration {
         let bounds = &self.header.plan.bounds;
         let run = self.rounds_run();
@@ -199,7 +201,7 @@ impl Record {
         }
     }
 
-    /// The time that is left after rounds of `spent`.
+    /// The time left after rounds of `spent`.
     fn left(&self, spent: Duration) -> Duration {
         let most = self.header.plan.bounds.max_time;
         most.map_or(Duration::MAX, |most| {
@@ -207,7 +209,7 @@ impl Record {
         })
     }
 
-    /// The policy whose start on cold memory is a question.
+    /// The policy with an open question about starts on cold memory.
     fn cold_policy(&self, asked: Option<&str>) -> Option<usize> {
         if !self.prices_cold_memory() {
             return None;

@@ -1,8 +1,7 @@
 //! The record: one line of JSON per event, appended and flushed as it happens.
 //!
-//! A record is the header, then a line per trial, then the end. Reports are functions of a
-//! record; a record that was cut off by a crash or a full disk is still a record of the trials
-//! that it holds. docs/reference/format-record.md has every field.
+//! A record is the header, then a line per trial, then the end. Reports are functions of a record. If a crash or a full
+//! disk cut it off, it is still a valid record of its trials. docs/reference/format-record.md describes every field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,31 +30,30 @@ use crate::run::plan::arguments::{among, in_line};
 use crate::run::policy::realise::Realisation;
 use crate::run::trial::{Role, Trial};
 
-/// One experiment, whole or as far as it came.
+/// One experiment, complete or partial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What was going to be done, and where.
+    /// The plan, and the machine.
     pub header: Header,
-    /// The trials of the rounds, which are compared.
+    /// The trials of the rounds, for comparison.
     pub trials: Vec<Trial>,
-    /// The trials of [`Role::Cold`], which are in no comparison.
+    /// The trials of [`Role::Cold`], which take part in no comparison.
     pub cold: Vec<Trial>,
-    /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
+    /// Dropped policies. One that cannot act is no longer in the plan; its trials stay.
     pub removals: Vec<Removal>,
-    /// Policies that another means puts in force. The header has the last one of each.
+    /// Policies that changed their mechanism. The header has the last one of each.
     pub changes_of_means: Vec<ChangeOfMeans>,
-    /// Where rounds were added later. The bounds of the plan are those of the last.
+    /// Rounds added later. The bounds of the plan are those of the last continuation.
     pub continuations: Vec<Continuation>,
-    /// How it ended; `None` when the record was cut off.
+    /// How it ended; `None` if the record was cut off.
     pub end: Option<End>,
-    /// What a reader should know about the state of the file, for example that its last line
-    /// was torn.
+    /// Notes on the state of the file, for example that its last line was torn.
     pub warnings: Vec<String>,
 }
 
 impl Record {
-    /// Returns the most memory of a trial's largest process that could become huge, in bytes: whole aligned huge pages
-    /// of its mappings. `None` when no trial read it.
+    /// Returns the maximum over trials of the memory in the largest process that could become huge, in bytes: whole
+    /// aligned huge pages of its mappings. `None` if no trial read it.
     #[must_use]
     pub fn room_bytes(&self) -> Option<u64> {
         let trees = self
@@ -66,15 +64,15 @@ impl Record {
         advice.filter_map(|advice| advice.room_bytes).max()
     }
 
-    /// Returns true when no huge page fits into the program: neither into its resident memory, nor into its mappings.
-    /// A program that touches little of a large mapping has room for many.
+    /// Returns true if no huge page fits into the program: neither into its resident memory, nor into its mappings. A
+    /// program that touches little of a large mapping has room for many.
     #[must_use]
     pub fn holds_no_huge_page(&self, peak_bytes: f64, huge_page_bytes: u64) -> bool {
         let has_room = self.room_bytes().is_none_or(|room| room >= huge_page_bytes);
         peak_bytes < huge_page_bytes as f64 && !has_room
     }
 
-    /// A record that holds nothing but its header.
+    /// A record with only a header.
     #[must_use]
     pub fn begin(header: Header) -> Self {
         Self {
@@ -89,14 +87,13 @@ impl Record {
         }
     }
 
-    /// Whether a policy still runs in a round.
+    /// Returns true if a policy still runs in a round.
     #[must_use]
     pub fn is_run(&self, policy: &str, round: u32) -> bool {
         self.removals_at(round).all(|it| it.policy != policy)
     }
 
-    /// The removals that hold in a round. A continuation asks again about every policy that can
-    /// act.
+    /// The removals effective in a round. A continuation restarts the question about every policy that can act.
     pub fn removals_at(&self, round: u32) -> impl Iterator<Item = &Removal> {
         let lifted = move |it: &Removal| {
             let later = |next: &Continuation| (it.round..=round).contains(&next.round);
@@ -106,14 +103,14 @@ impl Record {
         removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
-    /// How many [rounds are compared](Self::whole_rounds).
+    /// Number of [compared rounds](Self::whole_rounds).
     #[must_use]
     pub fn compared_rounds(&self) -> u32 {
         u32::try_from(self.whole_rounds().len()).unwrap_or(u32::MAX)
     }
 
-    /// The whole rounds in which a policy ran beside the baseline; a single policy counts itself. The
-    /// control may have a few more. A round that was cut off is in no comparison.
+    /// The whole rounds in which both a policy and the baseline ran; for a single policy, its own rounds. The control
+    /// may have a few more. An incomplete round takes part in no comparison.
     #[must_use]
     pub fn whole_rounds(&self) -> BTreeSet<u32> {
         let plan = &self.header.plan;
@@ -130,8 +127,8 @@ impl Record {
         compared.map(|(round, _)| round).collect()
     }
 
-    /// The fewest trials of a round that can be compared: one of each policy that runs, and the control. A round that
-    /// was planned with more is compared with those that ran: which are missing does not depend on the policy.
+    /// The fewest trials of a comparable round: one of each running policy, and the control. A round planned with more
+    /// is compared with those that ran: the missing ones do not depend on the policy.
     #[must_use]
     pub fn fewest_trials(&self, round: u32) -> usize {
         let plan = &self.header.plan;
@@ -140,28 +137,28 @@ impl Record {
         run.count() + plan.controls().len()
     }
 
-    /// How many trials a whole round has, the control among them.
+    /// Number of trials in a whole round, including the control.
     #[must_use]
     pub fn slots(&self, round: u32) -> usize {
         let plan = &self.header.plan;
         plan.slots(round, |policy| self.is_run(policy, round)).len()
     }
 
-    /// The number of the round after all that were begun.
+    /// The number of the round after all started ones.
     #[must_use]
     pub fn next_round(&self) -> u32 {
         let rounds = self.trials.iter().map(|trial| trial.round + 1);
         rounds.max().unwrap_or(0)
     }
 
-    /// How many rounds were begun.
+    /// Number of started rounds.
     #[must_use]
     pub fn rounds_run(&self) -> u32 {
         let rounds: BTreeSet<u32> = self.trials.iter().map(|trial| trial.round).collect();
         u32::try_from(rounds.len()).unwrap_or(u32::MAX)
     }
 
-    /// Adds a trial where it belongs by its role.
+    /// Adds a trial to the list for its role.
     pub fn push(&mut self, trial: Trial) {
         match trial.role {
             Role::Arm | Role::Control => self.trials.push(trial),
@@ -169,7 +166,7 @@ impl Record {
         }
     }
 
-    /// Adds rounds to it.
+    /// Adds a continuation.
     pub fn resume(&mut self, continuation: Continuation) {
         self.end = None;
         self.header.plan.bounds = continuation.bounds;
@@ -178,7 +175,7 @@ impl Record {
 
     /// Drops a policy.
     pub fn remove(&mut self, removal: Removal) {
-        // What cannot act or run is no part of the comparison.
+        // A policy that cannot act or run takes no part in the comparison.
         if !removal.why.is_about_time() {
             let policies = &mut self.header.plan.policies;
             policies.retain(|policy| policy.name != removal.policy);
@@ -186,14 +183,14 @@ impl Record {
         self.removals.push(removal);
     }
 
-    /// Puts a policy in force by another means.
+    /// Switches a policy to another mechanism.
     pub fn change_means(&mut self, change: ChangeOfMeans) {
         let realisations = &mut self.header.realisations;
         realisations.insert(change.policy.clone(), change.realisation.clone());
         self.changes_of_means.push(change);
     }
 
-    /// How many marks of each kind its trials carry.
+    /// Number of marks of each kind on its trials.
     #[must_use]
     pub fn count_marks(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
@@ -212,7 +209,7 @@ pub struct Header {
     pub program: String,
     /// The command line that made it.
     pub made_by: Vec<String>,
-    /// When it was begun, in milliseconds since 1970 (UTC).
+    /// When it was started, in milliseconds since 1970 (UTC).
     pub created_unix_ms: u64,
     /// The machine.
     pub host: Host,
@@ -220,24 +217,24 @@ pub struct Header {
     pub plan: Plan,
     /// How each policy was reached, by its name.
     pub realisations: BTreeMap<String, Realisation>,
-    /// The process that had changed settings and kept them meanwhile, in words.
+    /// The process that had changed settings and held them during the experiment, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_held_by: Option<String>,
-    /// Bytes of the program's own stdin, where each trial read all of it.
+    /// Bytes of the program's stdin, if each trial read all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin_bytes: Option<u64>,
 }
 
 impl Header {
-    /// Whether some policy puts arguments into the command, also one that was dropped. Then `{args}` is a
-    /// place under all of them.
+    /// Returns true if some policy, including a dropped one, puts arguments into the command. `{args}` is then a
+    /// placeholder under all policies.
     #[must_use]
     pub fn fills_arguments(&self) -> bool {
         let mut realisations = self.realisations.values();
         realisations.any(|it| !it.arguments.is_empty())
     }
 
-    /// The command under a policy with these arguments; a line for the shell stays one.
+    /// The command under a policy with these arguments; a shell line stays one.
     #[must_use]
     pub fn command_with(&self, arguments: &[String]) -> Vec<String> {
         let command = &self.plan.command;
@@ -262,7 +259,7 @@ pub struct End {
     pub reason: StopReason,
     /// When, in milliseconds since 1970 (UTC).
     pub ended_unix_ms: u64,
-    /// Settings that could not be put back, or that somebody else had changed meanwhile.
+    /// Settings that could not be restored, or that others had changed in the meantime.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
 }
@@ -273,12 +270,11 @@ pub struct End {
 pub enum StopReason {
     /// Every policy has its verdict.
     Decided,
-    /// Every policy has its verdict, or none within reach.
+    /// Every policy has its verdict, or has none within reach.
     OutOfReach,
-    /// The program is smaller than any huge page that the policies could give it, and nothing else
-    /// is tried.
+    /// The program is smaller than any huge page that the policies could give it, and there are no other policies.
     TooSmall,
-    /// The interval is as narrow as was asked for.
+    /// The interval is as narrow as requested.
     Precise,
     /// `--max-rounds`.
     MaxRounds,
@@ -290,20 +286,20 @@ pub enum StopReason {
     WorkloadFails,
     /// The metric of the verdict was measured in no trial of the first rounds.
     VerdictUnmeasured,
-    /// A single policy, measured as often as was asked for.
+    /// A single policy, measured as often as requested.
     Measured,
-    /// The running process whose memory was switched ended.
+    /// The running process with switched memory ended.
     ProcessEnded,
-    /// A condition of `--guard` held.
+    /// A condition of `--guard` became true.
     Guarded,
-    /// Free memory was short, so that no more was made huge.
+    /// Free memory ran short, so no more was made huge.
     MemoryShort,
 }
 
-/// How the first line of a record begins.
+/// The start of a record's first line.
 const BEGIN: &[u8] = b"{\"format\":";
 
-/// The records in the bytes of files that were joined, as those of a page of two records.
+/// Splits the bytes of concatenated files into records, as for a page of two records.
 #[must_use]
 pub fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut records: Vec<Vec<u8>> = Vec::new();
@@ -327,9 +323,9 @@ pub enum Line {
     Header(Header),
     /// One per trial.
     Trial(Trial),
-    /// One per policy that is dropped.
+    /// One per dropped policy.
     Drop(Removal),
-    /// One per policy that another means puts in force.
+    /// One per policy that changes its mechanism.
     Means(ChangeOfMeans),
     /// Rounds are added.
     Continue(Continuation),

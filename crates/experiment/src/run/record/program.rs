@@ -1,4 +1,4 @@
-//! The part of a record that is about one program.
+//! The part of a record about one program.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::run::policy::realise::Realisation;
 use crate::run::trial::Trial;
 
 impl Record {
-    /// The trials of one program, as a record in which it was run alone under the policies. The
-    /// numbers of trials and rounds stay.
+    /// The trials of one program, as a record of only this program under the policies. The numbers of trials and rounds
+    /// stay.
     #[must_use]
     pub fn of_program(&self, program: &Program) -> Self {
         let own = |arm: &str| program.policy_of(arm).map(str::to_owned);

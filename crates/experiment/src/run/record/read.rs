@@ -1,8 +1,7 @@
-//! Reading: any bytes in, a [`Record`] or an error with line and column out.
+//! Parses any bytes into a [`Record`], or an error with line and column.
 //!
-//! A torn last line is what a crash or a full disk leaves; it costs that line and no more.
-//! Anything else that does not fit is an error: a record is evidence, and a reader that skips
-//! what it does not understand would report half of it as the whole.
+//! A crash or a full disk leaves a torn last line, which costs only that line. Anything else that does not fit is an
+//! error. A record is evidence, and a reader that skips unknown parts would report half of it as the whole.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ use crate::run::trial::Trial;
 use crate::run::trial::readings::Names;
 use crate::text::number::counted;
 
-/// Reads a record, whole or as far as it came.
+/// Reads a record, complete or partial.
 ///
 /// # Errors
 /// Everything but a torn last line, which becomes a warning of the record.
@@ -103,9 +102,9 @@ fn check_policy(record: &Record, name: &str, what: &str) -> Result<(), String> {
     ))
 }
 
-/// Rounds are counted one by one, and each has a trial: who draws them goes through all of them.
+/// Rounds are consecutive, and each has a trial: drawing code iterates over all of them.
 fn check_round(record: &Record, round: u32) -> Result<(), String> {
-    /// So many rounds may be missing from a record that was cut.
+    /// Number of rounds that may be missing from a cut-off record.
     const MISSING: usize = 1000;
     let trials = record.trials.len();
     match usize::try_from(round).is_ok_and(|round| round <= trials + MISSING) {
@@ -134,8 +133,8 @@ fn unfinished(trials: usize) -> String {
     format!("the record has no end: the experiment still runs, or it was killed; it holds {trials}")
 }
 
-/// Reads the kind of the line, then streams the rest into its type. serde's own tagged enums
-/// gather the whole line first, which loses the columns of errors and refuses numbers as keys.
+/// Reads the kind of the line, then streams the rest into its type. serde's tagged enums buffer the whole line first,
+/// which loses the columns of errors and rejects numbers as keys.
 impl<'de> Deserialize<'de> for Line {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(LineVisitor)

@@ -1,4 +1,4 @@
-//! A record without what tells whose machine it is from, so that it can be shared.
+//! Removes everything that identifies the machine from a record, so that it can be shared.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use serde_json::{Map, Value};
 use super::{Line, to_line};
 use crate::base::jsonl::{LineError, lines};
 
-/// In the place of a host name.
+/// The replacement for a host name.
 const HOST: &str = "HOST";
-/// In the place of the folder of a user.
+/// The replacement for a user's folder.
 const HOME: &str = "~";
-/// In the place of a value.
+/// The replacement for a value.
 const VALUE: &str = "…";
-/// A shorter host name is part of too many words.
+/// A shorter host name would match inside too many words.
 const SHORTEST: usize = 3;
 
-/// What is looked for, besides what every machine has.
+/// Private names of this machine, in addition to the generic ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Private<'a> {
     /// Name of the host.
     pub host_name: &'a str,
-    /// Folder of the user, where it is neither `/root` nor below `/home`.
+    /// Folder of the user, if it is neither `/root` nor below `/home`.
     pub home: &'a str,
 }
 
-/// How often each was removed.
+/// The number of removals of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Boot lines of the kernel.
@@ -39,16 +39,15 @@ pub struct Removed {
     pub values: usize,
     /// Ends of stderr.
     pub stderr_tails: usize,
-    /// Paths of control groups, which name users, services and containers.
+    /// Paths of control groups, which contain names of users, services and containers.
     pub groups: usize,
 }
 
-/// The lines of a record without the boot line, host name, folders of users, path of the control group, values of
-/// environment variables, and what trials wrote to stderr. What a policy sets stays, for that is
-/// what is compared.
+/// The lines of a record without the boot line, host name, user folders, path of the control group, values of
+/// environment variables, and stderr of trials. Settings of policies stay, because they are what is compared.
 ///
 /// # Errors
-/// The bytes are no record. A torn last line is left out.
+/// Fails if the bytes are not a record. A torn last line is dropped.
 pub fn redact(bytes: &[u8], private: Private<'_>) -> Result<(Vec<u8>, Removed), LineError> {
     let mut redaction = Redaction::new(private);
     let mut redacted = Vec::new();
@@ -106,7 +105,7 @@ impl Redaction {
         }
     }
 
-    /// A key and its value; `None` where both go.
+    /// A key and its value; `None` to remove both.
     fn entry(&mut self, key: &str, mut value: Value) -> Option<(String, Value)> {
         match (key, &mut value) {
             ("boot_line", Value::String(line)) if !line.is_empty() => {
@@ -128,7 +127,7 @@ impl Redaction {
         Some((self.cleaned(key), value))
     }
 
-    /// The root is everybody's.
+    /// The root group is the same on every machine.
     fn hide_path(&mut self, group: &mut Map<String, Value>) {
         if let Some(Value::String(path)) = group.get_mut("path")
             && path != "/"

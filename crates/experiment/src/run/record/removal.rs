@@ -1,4 +1,4 @@
-//! Policies that are dropped while an experiment runs.
+//! Policies dropped while an experiment runs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::policy::Policy;
 use crate::run::trial::Clash;
 
-/// A policy that is not run any more.
+/// A policy that no longer runs.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Removal {
@@ -20,14 +20,14 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Whether it is an overhead control's, which leaves as its policy does: nobody asks for it.
+    /// Returns true for an overhead control, which is dropped with its policy: users do not request it.
     #[must_use]
     pub fn is_of_an_overhead_control(&self) -> bool {
         let policy = self.policy.parse::<Policy>();
         policy.is_ok_and(|it| it.is_set_as_an_overhead_control())
     }
 
-    /// Whether another policy tells as much.
+    /// Returns true if another policy is equally informative.
     #[must_use]
     pub fn tells_no_more(&self) -> bool {
         matches!(self.why, RemovalReason::TellsNoMore(_))
@@ -38,29 +38,29 @@ impl Removal {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalReason {
-    /// Nothing that it sets can act on this program, as a sentence says.
+    /// None of its settings can act on this program, explained in a sentence.
     CannotAct(String),
-    /// The command fails under it, as a sentence says, and not under the baseline.
+    /// The command fails under it, but not under the baseline, explained in a sentence.
     Fails(String),
-    /// The command fails by the means that puts it in force, as a sentence says: no effect of huge pages.
+    /// The command fails because of the policy's mechanism, explained in a sentence; unrelated to huge pages.
     OurMeans {
-        /// How it fails.
+        /// The failure.
         how: String,
-        /// Why.
+        /// The conflict.
         clash: Clash,
     },
-    /// Another policy tells as much of huge pages and costs less, as a sentence says.
+    /// Another policy is equally informative about huge pages and costs less, explained in a sentence.
     TellsNoMore(String),
-    /// It asks for huge pages by way of malloc, and made none in its rounds.
+    /// It asks for huge pages through malloc, and made none in its rounds.
     NoHugePage,
     /// It has its answer.
     Decided,
-    /// The rounds that are left would not decide it, if they go on as the others did.
+    /// The remaining rounds would not decide it, if they continue like the others.
     OutOfReach,
 }
 
 impl RemovalReason {
-    /// Whether it is only not worth more time: what was measured counts.
+    /// Returns true if it is only not worth more time: its measurements count.
     #[must_use]
     pub fn is_about_time(&self) -> bool {
         match self {
@@ -75,7 +75,7 @@ impl RemovalReason {
 /// Returns the reason in words.
 #[must_use]
 pub fn by_our_means(how: &str, clash: Clash) -> String {
-    format!("its means, not huge pages, breaks the command ({how}): {clash}")
+    format!("the mechanism, not huge pages, breaks the command ({how}): {clash}")
 }
 
 impl fmt::Display for Removal {

@@ -1,4 +1,4 @@
-//! Writing: one event, one line.
+//! Writes one line per event.
 
 use super::Line;
 use crate::base::jsonl;
@@ -7,8 +7,8 @@ use crate::run::trial::{Reading, Trial};
 
 /// One line of the record, with its newline.
 ///
-/// JSON has no infinity and no NaN. A reading that is neither finite nor missing would come
-/// back as nonsense, so it is written as unreadable.
+/// JSON has no infinity and no NaN. A reading that is neither finite nor missing could not be read back, so it is
+/// written as unreadable.
 #[must_use]
 pub fn to_line(line: &Line) -> String {
     match line {

@@ -4,17 +4,17 @@ use crate::run::record::Record;
 use crate::run::trial::{Role, Trial};
 use crate::text::wrap::{plain, shortened};
 
-/// The longest name that leaves room beside it.
+/// Longer names leave too little space.
 const LONGEST_NAME: usize = 22;
 
 /// The trials of one policy, or of the control.
 pub(super) struct Arm<'a> {
     pub(super) name: String,
-    /// The place of the policy in the plan.
+    /// The position of the policy in the plan.
     pub(super) index: usize,
-    /// Whether it is a policy that is tried, or the control.
+    /// A policy under test, or the control.
     pub(super) role: Role,
-    /// In the order of the rounds, with what was read.
+    /// In the order of the rounds, with the reading.
     pub(super) trials: Vec<(&'a Trial, Option<f64>)>,
 }
 
@@ -34,7 +34,7 @@ impl Arm<'_> {
     }
 }
 
-/// The policies in the order of the plan, the control behind the policy that it repeats.
+/// The policies in the order of the plan, with the control after the policy that it repeats.
 pub(super) fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
     let arm = |index: usize, policy: &str, role: Role, more: &str| {
         let its_own = move |trial: &&Trial| trial.role == role && trial.policy == policy;

@@ -1,4 +1,4 @@
-//! The report for programs: the answer, and the readings that it rests on.
+//! The report for programs: the answer, and the readings behind it.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::run::compare::summary;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial, readings};
 
-/// Name and version of this format. Version 1 had comparisons, verdict, conclusion and findings in place of the answer.
+/// Name and version of this format. Version 1 had comparisons, verdict, conclusion and findings instead of the answer.
 pub const FORMAT: &str = "hugewise-report 2";
 
 pub(super) fn json(report: &Report<'_>) -> String {
@@ -24,7 +24,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "program": header.program,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
-    // The macro would copy what it is given, and these are most of it.
+    // The macro would copy its arguments, and these are most of the data.
     object["trials"] = trials(report.record, &report.record.trials).into();
     if !report.record.cold.is_empty() {
         object["cold_trials"] = json!(trials(report.record, &report.record.cold));
@@ -39,13 +39,13 @@ pub(super) fn json(report: &Report<'_>) -> String {
     format!("{object:#}\n")
 }
 
-/// Infinities and NaN become `null` on the way.
+/// Infinities and NaN become `null`.
 fn value(part: &(impl serde::Serialize + ?Sized)) -> Value {
     serde_json::to_value(part).expect("all keys are strings or numbers, and no part can fail")
 }
 
-/// The trials as in the record, with the name of their program when several are compared; a missing reading has its
-/// reason in words too.
+/// The trials as in the record, with the name of their program if several are compared; a missing reading also has its
+/// reason in words.
 fn trials(record: &Record, trials: &[Trial]) -> Vec<Value> {
     let trial = |trial: &Trial| {
         let mut object = value(trial);
@@ -62,7 +62,7 @@ fn trials(record: &Record, trials: &[Trial]) -> Vec<Value> {
     trials.iter().map(trial).collect()
 }
 
-/// Every metric that was read under each policy: its median over trials with its interval.
+/// Every metric with readings under each policy: its median over trials with its interval.
 fn summaries(record: &Record) -> Vec<Value> {
     let metrics = readings::names(record.trials.iter().map(|trial| &trial.readings));
     let mut summaries = Vec::new();

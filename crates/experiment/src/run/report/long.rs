@@ -16,7 +16,7 @@ const COLUMNS: [Column; 9] = [
     ("value", Kind::Number),
     ("missing", Kind::Text),
 ];
-/// The last column, of records that compare programs.
+/// The last column, for records that compare programs.
 const PROGRAM: Column = ("program", Kind::Text);
 
 pub(super) fn table(report: &Report<'_>) -> Table {
@@ -65,7 +65,7 @@ fn lead(record: u32, policy: &str, trial: &Trial) -> [Cell; 6] {
     ]
 }
 
-/// Metric, value and why there is none: a row for each value.
+/// Metric, value and the reason if there is none: a row for each value.
 fn ends(metric: &str, reading: &Reading) -> Vec<[Cell; 3]> {
     let valued = |value: &f64| [metric.into(), (*value).into(), Cell::Missing];
     match reading {
@@ -88,7 +88,7 @@ fn ends(metric: &str, reading: &Reading) -> Vec<[Cell; 3]> {
     }
 }
 
-/// What a row of a histogram is given for; all of it is in the record.
+/// The quantiles of a histogram to export; the record has the complete histogram.
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),
     ("p90", 0.9),

@@ -30,7 +30,7 @@ pub use trials::trials;
 pub struct Report<'a> {
     /// The record; of two, the earlier.
     pub record: &'a Record,
-    /// The second of two records that are compared.
+    /// The second of two compared records.
     pub other: Option<Other<'a>>,
     /// The comparisons.
     pub table: Table,
@@ -41,7 +41,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Makes the report of one record; `path` names its file.
+    /// Creates the report of one record; `path` names its file.
     #[must_use]
     pub fn new(record: &'a Record, table: Table, path: Option<String>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Makes the report of two records: `table` compares each policy of `other` with the same of `record`.
+    /// Creates the report of two records: `table` compares each policy of `other` with the same policy of `record`.
     #[must_use]
     pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
         let sides = other.sides.clone();
@@ -74,13 +74,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Names the record in commands by a word, such as `last`.
+    /// Sets the word for the record in commands, such as `last`.
     #[must_use]
     pub fn called(self, word: Option<String>) -> Self {
         self.beside(|beside| beside.word = word)
     }
 
-    /// Adds what earlier records say about the policy of the answer.
+    /// Adds the results of earlier records for the policy of the answer.
     #[must_use]
     pub fn beside_earlier(self, earlier: impl Fn(&str) -> Vec<String>) -> Self {
         let id = self.answer().headline.first().copied();
@@ -88,14 +88,14 @@ impl<'a> Report<'a> {
         self.beside(|beside| beside.earlier = arm.map_or_else(Vec::new, |arm| earlier(&arm)))
     }
 
-    /// Adds the setting of the program's own that `find` knows by the program's name.
+    /// Adds the program's own setting, which `find` looks up by the program's name.
     #[must_use]
     pub fn with_own_setting(self, find: impl Fn(&str) -> Option<Policy>) -> Self {
         let own = find(self.program());
         self.beside(|beside| beside.own_setting = own)
     }
 
-    /// Adds who makes the program and advises against huge pages, as `find` knows by the program's name.
+    /// Adds the vendor that advises against huge pages, which `find` looks up by the program's name.
     #[must_use]
     pub fn with_objection(self, find: impl Fn(&str) -> Option<String>) -> Self {
         let objection = find(self.program());
@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
         crate::run::answer::program_name(self.record)
     }
 
-    /// Returns the answer, which is decided once.
+    /// Returns the answer, computed once.
     #[must_use]
     pub fn answer(&self) -> &Answer {
         self.answer.get_or_init(|| {
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Draws the report for people, its tables laid out for so many columns of text.
+    /// Draws the report for users, with tables for the given number of text columns.
     #[must_use]
     pub fn document(&self, width: usize, verbosity: Verbosity) -> Document {
         let mut document = document(self.answer(), width, verbosity);
@@ -152,8 +152,8 @@ impl<'a> Report<'a> {
         figures::figures(self)
     }
 
-    /// Draws the report as one HTML file, which holds `record`, the bytes of the record's file. The place of that file is
-    /// left out, so that the same record gives the same page.
+    /// Draws the report as one HTML file with `record`, the bytes of the record's file. The path of that file is left
+    /// out, so that the same record gives the same page.
     #[must_use]
     pub fn page(self, record: &[u8]) -> String {
         let nowhere = self.beside(|beside| {
@@ -183,7 +183,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The second of two records that are compared, or the first of several.
+/// The second of two compared records, or the first of several.
 #[derive(Clone, Debug)]
 pub struct Other<'a> {
     /// The record.

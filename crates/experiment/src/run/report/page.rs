@@ -12,7 +12,7 @@ use crate::text::wrap::plain;
 /// Draws the page; `record` is the bytes of the record's file.
 pub(super) fn page(report: &Report<'_>, figures: Vec<Figure>, record: &[u8]) -> String {
     let header = &report.record.header;
-    // Tables have no lines to fit in.
+    // Tables have no line limit in a page.
     let mut document = report.document(usize::MAX, Verbosity::Verbose);
     document.push(circumstances("How it was measured", &report.record.header));
     if let Some(other) = &report.other {
@@ -45,7 +45,7 @@ pub(super) fn page(report: &Report<'_>, figures: Vec<Figure>, record: &[u8]) -> 
     })
 }
 
-/// With what and where it was measured.
+/// The tools and the machine of the measurement.
 fn circumstances(title: &str, header: &Header) -> Section {
     let host = &header.host;
     let fields = [

@@ -1,5 +1,5 @@
-//! Every trial of one metric: its distribution per policy, and its course over the rounds. A median
-//! hides two modes, outliers and drift; they show here.
+//! Every trial of one metric: its distribution per policy, and its course over the rounds. A median hides modes,
+//! outliers and drift; this shows them.
 
 use super::arms::{Arm, arms};
 use crate::run::compare::labels::metric_of;
@@ -14,10 +14,10 @@ use crate::text::wrap::{display_width, plain};
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A trial that failed.
 const FAILED: char = '×';
-/// More columns tell no more of as many trials as an experiment has.
+/// More columns show nothing more for the number of trials in an experiment.
 const MOST_COLUMNS: usize = 64;
 
-/// The trials of `metric` under each policy of the record, drawn in so many columns of text.
+/// The trials of `metric` under each policy of the record, drawn in so many text columns.
 #[must_use]
 pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     let arms = arms(record, metric);
@@ -53,7 +53,7 @@ pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     document
 }
 
-/// What all values lie between.
+/// The smallest and the largest value.
 #[derive(Clone, Copy)]
 struct Range {
     least: f64,
@@ -68,18 +68,18 @@ impl Range {
         })
     }
 
-    /// In which of `count` equal parts a value lies.
+    /// The index of the part, among `count` equal ones, that contains a value.
     fn part(self, value: f64, count: usize) -> usize {
         let share = (value - self.least) / (self.most - self.least);
         ((share * count as f64) as usize).min(count - 1)
     }
 }
 
-/// The heading of a column and its text per arm; nothing where an arm has no values.
+/// The heading of a column and its text per arm; `None` if an arm has no values.
 type Column = (&'static str, Vec<Option<String>>);
 
-/// Five numbers that say how the values are spread, how many trials there are, and how many of
-/// them are to be doubted. Where that is too wide, three.
+/// Five numbers for the distribution of the values, the number of trials, and the number of doubtful ones. If that is
+/// too wide, three.
 pub(super) fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
     let mut columns = spread(arms, scaler);
     columns.extend(counts(arms));
@@ -108,7 +108,7 @@ fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Column> {
     columns.map(|(head, number)| (head, show(number))).into()
 }
 
-/// Trials, and those that failed or have a mark, where there are any.
+/// Number of trials, and of those that failed or have a mark, if there are any.
 fn counts(arms: &[Arm<'_>]) -> Vec<Column> {
     type Count = fn(&Arm<'_>) -> usize;
     let columns: [(&str, Count); 3] = [
@@ -140,7 +140,7 @@ fn grid(arms: &[Arm<'_>], columns: &[Column]) -> Grid {
     }
 }
 
-/// How many trials lie in each part of the range, the fullest part of all the highest bar.
+/// Number of trials in each part of the range; the fullest part over all arms has the highest bar.
 fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Vec<String> {
     let counted = arms.iter().map(|arm| {
         let mut counts = vec![0_usize; columns];
@@ -158,8 +158,7 @@ fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Vec<String> {
     strips(arms, counted.iter().map(|it| it.iter().map(bar).collect()))
 }
 
-/// One column for each round, or for as many rounds as it takes to fit: the middle of them, or
-/// that one of them failed.
+/// One column for each round, or for as many rounds as needed to fit: their median, or a mark if a trial failed.
 fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Vec<String> {
     let all = arms.iter().flat_map(|arm| &arm.trials);
     let last = all.map(|(trial, _)| trial.round as usize).max();

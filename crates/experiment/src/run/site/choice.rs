@@ -1,4 +1,4 @@
-//! Which sites are made huge.
+//! The choice of huge sites.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{Identity, Site};
 
-/// Which sites are made huge; all others are kept small.
+/// The huge sites; all others are kept small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// Every site.
     All,
-    /// These, which may be none.
+    /// These, possibly none.
     These(BTreeSet<Site>),
 }
 
-/// A choice of sites, by one identity: `mapping:1-64m+2-16m`.
+/// A choice of sites, in one identity: `mapping:1-64m+2-16m`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub struct SiteChoice {
-    /// By what sites are told apart.
+    /// The identity that distinguishes sites.
     pub by: Identity,
-    /// Those that are huge.
+    /// The huge ones.
     pub huge: Chosen,
 }
 
@@ -37,7 +37,7 @@ impl SiteChoice {
         }
     }
 
-    /// Whether a site is named.
+    /// Returns true if a site is in the list.
     #[must_use]
     pub fn names(&self, site: Site) -> bool {
         match &self.huge {
@@ -46,7 +46,7 @@ impl SiteChoice {
         }
     }
 
-    /// Whether a site is huge.
+    /// Returns true if a site is huge.
     #[must_use]
     pub fn has(&self, site: Site) -> bool {
         match &self.huge {
@@ -96,7 +96,7 @@ impl FromStr for SiteChoice {
 }
 
 impl SiteChoice {
-    /// A site that the other identity names.
+    /// A site in the syntax of the other identity.
     fn foreign(&self) -> Option<Site> {
         let Chosen::These(sites) = &self.huge else {
             return None;

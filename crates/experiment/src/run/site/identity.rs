@@ -1,11 +1,11 @@
-//! By what memory is known again in the next run.
+//! The identity of memory across runs.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{class_text, parse_class};
 
-/// By what a mapping is known again in the next run.
+/// The properties that identify a mapping in the next run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identity {
     /// Its size class and its number among the mappings of that class in its process.
@@ -23,7 +23,7 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// Parts that are smaller than this, as a binary logarithm, hold no huge page of 2 MiB.
+    /// Smaller parts, as a binary logarithm, hold no huge page of 2 MiB.
     const LEAST_PART: u8 = 21;
 
     /// Parts of the size class of so many bytes.
@@ -34,7 +34,7 @@ impl Identity {
         }
     }
 
-    /// The bytes of a part, where memory is cut into parts.
+    /// The bytes of a part, if memory is cut into parts.
     #[must_use]
     pub fn part_bytes(self) -> Option<u64> {
         match self {
@@ -44,7 +44,7 @@ impl Identity {
     }
 }
 
-/// As it is typed.
+/// As users type it.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

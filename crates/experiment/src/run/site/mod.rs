@@ -1,4 +1,4 @@
-//! Where a program maps its large memory: mapping sites, and which of them are made huge.
+//! Mapping sites: where a program maps its large memory, and which sites are made huge.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,12 +11,12 @@ mod identity;
 pub use choice::{Chosen, SiteChoice};
 pub use identity::Identity;
 
-/// Memory that is cut into parts.
+/// Memory cut into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arena {
     /// The heap of brk(2).
     Heap,
-    /// Memory that the program has from its file on.
+    /// The static data of the program.
     Data,
     /// A mapping, as in [`Site::Mapping`].
     Mapping {
@@ -27,13 +27,13 @@ pub enum Arena {
     },
 }
 
-/// A place where a program maps memory that can hold a huge page.
+/// A source of memory in a program that can hold a huge page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(try_from = "String", into = "String")]
 pub enum Site {
     /// The heap of brk(2): one range that grows.
     Heap,
-    /// Memory that the program has from its file on, such as uninitialised data.
+    /// Static data of the program, such as uninitialised data.
     Data,
     /// The mapping of this number, from 1, among those of its class in its process.
     Mapping {
@@ -44,14 +44,14 @@ pub enum Site {
     },
     /// The mappings of one class that one chain of calls makes.
     Chain {
-        /// Of the frames of the chain.
+        /// The hash of the frames in the chain.
         hash: u32,
         /// The binary logarithm of their bytes, rounded down.
         class: u8,
     },
     /// The mappings that the code of one file makes.
     Library {
-        /// Of the name of the file.
+        /// The hash of the file's name.
         hash: u32,
     },
     /// A part of an arena.
@@ -74,7 +74,7 @@ impl From<Arena> for Site {
 }
 
 impl Site {
-    /// The memory that can be cut into parts; of a part, that which was cut.
+    /// The memory that can be cut into parts; for a part, the arena it was cut from.
     #[must_use]
     pub fn arena(self) -> Option<Arena> {
         match self {

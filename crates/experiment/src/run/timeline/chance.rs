@@ -1,28 +1,28 @@
-//! The overlap of slow requests and stalls that chance would give.
+//! The overlap of slow requests and stalls expected by chance.
 
-/// A stretch of time, in nanoseconds; the end is not part of it.
+/// A range of time, in nanoseconds; the end is exclusive.
 pub(super) type Stretch = (u64, u64);
 
-/// A stretch of time of which the end is joined to the beginning, with the stalls in it.
+/// A range of time joined end to beginning, with its stalls.
 ///
-/// Slow requests are long, and so meet stalls more often than others even where the two have
-/// nothing to do with each other; requests and stalls both come in clusters. Turning all stalls
-/// together leaves every one of these things as it was, and breaks only the relation.
+/// Slow requests are long, and so overlap with stalls more often than others even if the two are independent; requests
+/// and stalls both come in clusters. Rotating all stalls together preserves these properties, and breaks only the
+/// relation.
 #[derive(Clone, Debug)]
 pub struct Circle {
     from: u64,
     length: u64,
-    /// Sorted, apart from each other, as distances from `from`.
+    /// Sorted and disjoint, as distances from `from`.
     stalls: Vec<Stretch>,
 }
 
 impl Circle {
-    /// In how many equal steps the stalls are turned once around. Equal steps form a group, not
-    /// turning at all among them, so that the share of them that reaches what was seen is an exact
-    /// p-value (a randomisation test; Lehmann and Romano, Testing Statistical Hypotheses, 15.2).
+    /// The number of equal steps in one full rotation of the stalls. Equal steps form a group that includes the
+    /// identity. So the share of steps that reach the observed value is an exact p-value (a randomisation test; Lehmann
+    /// and Romano, Testing Statistical Hypotheses, 15.2).
     pub const STEPS: u64 = 1000;
 
-    /// The time `from..to` and what of these stalls lies in it; `None` of an empty time.
+    /// The time `from..to` with the parts of these stalls in it; `None` for an empty time.
     #[must_use]
     pub fn new((from, to): (u64, u64), stalls: &[(u64, u64)]) -> Option<Self> {
         let length = to.checked_sub(from).filter(|length| *length > 0)?;
@@ -38,7 +38,7 @@ impl Circle {
         })
     }
 
-    /// Whether a request overlaps with a stall.
+    /// Returns true if a request overlaps with a stall.
     #[must_use]
     pub fn meets(&self, (begin, end): (u64, u64)) -> bool {
         let last = self.from.saturating_add(self.length);
@@ -46,8 +46,8 @@ impl Circle {
         begin < end && self.any(begin - self.from, end - self.from)
     }
 
-    /// How many of these requests overlap with a stall after each of the steps, the first of
-    /// which turns nothing: pairs of a number and how often it came, by number.
+    /// How many of these requests overlap with a stall after each step, the first of which is the identity: pairs of a
+    /// number and its count, sorted by number.
     #[must_use]
     pub fn turned(&self, requests: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let mut counts = std::collections::BTreeMap::new();
@@ -58,7 +58,7 @@ impl Circle {
         counts.into_iter().collect()
     }
 
-    /// Turning the stalls forwards is turning the requests backwards.
+    /// Rotating the stalls forwards equals rotating the requests backwards.
     fn meets_turned(&self, (begin, end): Stretch, step: u64) -> bool {
         let last = self.from.saturating_add(self.length);
         let (begin, end) = (begin.max(self.from), end.min(last));
@@ -78,7 +78,7 @@ impl Circle {
     }
 }
 
-/// Stretches that do not touch, in order.
+/// Merges ranges so that they do not touch, in order.
 fn united(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
     stretches.sort_unstable();
     let mut apart: Vec<Stretch> = Vec::new();
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn turning_goes_around() {
-        // A stall in the last tenth, a request in the first: they meet after a turn by a tenth
-        // and more, until a fifth.
+        // A stall in the last tenth, a request in the first: they overlap after a rotation by between a tenth and a
+        // fifth.
         let circle = Circle::new((1_000, 2_000), &[(1_900, 2_000)]).expect("a time");
         assert!(!circle.meets((1_000, 1_100)));
         assert!(circle.meets((1_950, 2_500)));

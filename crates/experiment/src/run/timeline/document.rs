@@ -11,7 +11,7 @@ use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
-/// What does not hold another of them: a stall is in one of these at a time.
+/// Metrics that do not include each other: a stall belongs to exactly one.
 const APART: [MetricId; 4] = [
     MetricId::DirectCompactionSeconds,
     MetricId::DirectReclaimSeconds,
@@ -19,14 +19,14 @@ const APART: [MetricId; 4] = [
     MetricId::ZeroingSeconds,
 ];
 
-/// A column: its head, its unit, and what it shows of a second.
+/// A column: its heading, its unit, and its value for a second.
 struct Column {
     head: &'static str,
     unit: Unit,
     value: fn(&Second, f64) -> Option<f64>,
 }
 
-/// The columns; those that are empty throughout are left out.
+/// The columns; completely empty ones are left out.
 fn columns() -> [Column; 8] {
     let column = |head, unit, value| Column { head, unit, value };
     [
@@ -82,15 +82,15 @@ pub fn document(record: &Record) -> Document {
 /// One value for each second of load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is, in a word.
+    /// Its label, in a word.
     pub head: &'static str,
     /// Its unit.
     pub unit: Unit,
-    /// The median over the trials; nothing where no trial has a value.
+    /// The median over the trials; `None` if no trial has a value.
     pub values: Vec<Option<f64>>,
 }
 
-/// The seconds of one policy; none that is empty throughout.
+/// The seconds of one policy; completely empty series are left out.
 #[must_use]
 pub fn series(record: &Record, policy: &str) -> Vec<Series> {
     of_timelines(&timelines(record, policy))
@@ -123,7 +123,7 @@ fn section(record: &Record, policy: &str) -> Section {
     let mut section = Section::titled(format!("{name}: per second of load, {count}"));
     section.push(grid(&timelines));
     let whys = why_not(&timelines).into_iter();
-    let whys = whys.map(|why| format!("Slow requests in stalls: cannot tell: {}.", plain(&why)));
+    let whys = whys.map(|why| format!("Slow requests in stalls: unknown: {}.", plain(&why)));
     section.push(Block::Notes(whys.collect()));
     section
 }
@@ -153,7 +153,7 @@ fn longest(timelines: &[&Timeline]) -> usize {
     lengths.max().unwrap_or(0)
 }
 
-/// The middle of the trials in each second; nothing where no trial has a value.
+/// The median of the trials in each second; `None` if no trial has a value.
 fn medians(timelines: &[&Timeline], value: fn(&Second, f64) -> Option<f64>) -> Vec<Option<f64>> {
     let of = |index: usize| {
         let seconds = timelines.iter().filter_map(|timeline| {

@@ -1,4 +1,4 @@
-//! Requests that a log counted together, an interval at a time.
+//! Requests that a log aggregated, an interval at a time.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::trial::RequestInterval;
 use crate::run::trial::timeline::{Requests, Timeline, Unrelated};
 
-/// An interval that is longer belongs to no second, in nanoseconds: logs that are written once a
-/// second are late by as much as a machine under load makes them.
+/// A longer interval belongs to no second, in nanoseconds: logs written once a second can be late on a loaded machine.
 const LONGEST_NS: u64 = 1_500_000_000;
 
 /// An interval in monotonic time.
@@ -24,8 +23,8 @@ impl Placed<'_> {
     }
 }
 
-/// Gives each second the intervals whose middle lies in it. They are not spread: what they hold
-/// is said of the time that they cover.
+/// Assigns each interval to the second that contains its midpoint. Intervals are not spread: their figures apply to the
+/// time that they cover.
 pub(super) fn add(
     timeline: &mut Timeline,
     seen: &TrialSeconds,
@@ -83,7 +82,7 @@ fn placed<'a>(
     }
 }
 
-/// What the intervals of one second hold. Those of several kinds of requests cover the same time.
+/// The summary of the intervals in one second. Intervals for several kinds of requests cover the same time.
 fn summary<'a>(intervals: impl Iterator<Item = &'a Placed<'a>>) -> Option<Requests> {
     let mut all: Option<Distribution> = None;
     let mut covered = BTreeSet::new();
@@ -112,7 +111,7 @@ mod tests {
     use crate::run::trial::Times;
     use crate::run::trial::timeline::Slowest;
 
-    /// From so many milliseconds after the beginning of the trial, requests of these lengths.
+    /// An interval that starts so many milliseconds after the beginning of the trial, with requests of these lengths.
     fn interval(begin_ms: u64, length_ms: u64, took_ns: &[u64]) -> RequestInterval {
         let from_unix_ns = OFFSET + 100 * SECOND + begin_ms * 1_000_000;
         let mut requests = Distribution::new(Grain::Bucket, 1);
@@ -131,7 +130,7 @@ mod tests {
         let intervals = vec![
             interval(300, 1000, &[1000, 2000, 3000]),
             interval(1300, 1010, &[5000]),
-            // The same time, of another kind of request.
+            // The same time, for another kind of request.
             interval(1300, 1010, &[7000]),
             interval(2310, 400, &[9000, 9000]),
         ];

@@ -9,44 +9,44 @@ use crate::base::missing::Missing;
 use crate::run::trial::timeline::{Held, LONG_NS, Requests, Slowest, Timeline, Unrelated};
 use crate::run::trial::{Timed, Times};
 
-/// One in so many requests is slow.
+/// One in this many requests is slow.
 const ONE_IN: usize = 1000;
-/// One in so many may be as slow as the last of these, or the source's clock is too coarse.
+/// If more than one in this many is as slow as the last of these, the source's clock is too coarse.
 const AT_MOST_ONE_IN: usize = 100;
-/// By how much clocks may go apart besides: as much as the kernel slews at most (500 ppm,
-/// `MAXFREQ` in include/linux/timex.h), and a millisecond.
+/// The additional drift allowed between clocks: the largest slew of the kernel (500 ppm, `MAXFREQ` in
+/// include/linux/timex.h), and a millisecond.
 const SLEW: f64 = 500e-6;
 const APART_NS: u64 = 1_000_000;
 
-/// What was seen of a trial while it ran; times in nanoseconds of the monotonic clock.
+/// The observations of a trial while it ran; times in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug, Default)]
 pub struct TrialSeconds {
-    /// The seconds, as yet without their requests, and the number of long stalls.
+    /// The seconds, still without their requests, and the number of long stalls.
     pub timeline: Timeline,
     /// When the load was released.
     pub began_ns: u64,
     /// Long stalls by metric, each from its begin to its end.
     pub stalls: BTreeMap<String, Vec<(u64, u64)>>,
-    /// Long stalls for which there was no room.
+    /// Number of long stalls dropped for lack of space.
     pub lost: u64,
-    /// Why no stall is timed, where none is.
+    /// Why stalls are not timed, if so.
     pub untraced: Option<Missing>,
-    /// How times since 1970 are those of the monotonic clock.
+    /// The conversion of times since 1970 to the monotonic clock.
     pub clock: Clock,
 }
 
-/// What has to be taken from a time since 1970 to make it one of the monotonic clock, in
-/// nanoseconds: at the beginning of a trial and at its end.
+/// The difference to subtract from a time since 1970 to get a time of the monotonic clock, in nanoseconds: at the start
+/// of a trial and at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// When it was first asked, in monotonic time, and the difference then.
+    /// The first reading, in monotonic time, and the difference then.
     pub first: (u64, u64),
     /// The same at the end.
     pub last: (u64, u64),
 }
 
 impl Clock {
-    /// Whether somebody set the clock meanwhile, other than by letting it go slower or faster.
+    /// Returns true if the clock was set during the trial, other than by slewing.
     pub(super) fn was_set(self) -> bool {
         let span = self.last.0.saturating_sub(self.first.0);
         let allowed = (span as f64 * SLEW) as u64 + APART_NS;
@@ -63,7 +63,7 @@ impl Clock {
     }
 }
 
-/// The timeline of a trial, with what its source of latencies told.
+/// The timeline of a trial, with the data of its latency source.
 #[must_use]
 pub fn join(seen: &TrialSeconds, times: Result<&Times, Unrelated>) -> Timeline {
     let mut timeline = seen.timeline.clone();
@@ -86,7 +86,7 @@ pub fn join(seen: &TrialSeconds, times: Result<&Times, Unrelated>) -> Timeline {
     timeline
 }
 
-/// Whether a moment of the monotonic clock lies in the trial, as far as clocks agree.
+/// Returns true if a moment of the monotonic clock is within the trial, with a tolerance for clock differences.
 pub(super) fn within(seen: &TrialSeconds, at: u64) -> bool {
     let (first, last) = (seen.clock.first.0, seen.clock.last.0);
     at + APART_NS >= first && at <= last.saturating_add(APART_NS)
@@ -178,7 +178,7 @@ fn held(seen: &TrialSeconds, placed: &[Stretch]) -> Result<Held, Unrelated> {
     })
 }
 
-/// The slowest thousandth, and what is as slow as the last of it.
+/// The slowest thousandth, with all ties of its fastest member.
 fn slowest(placed: &[Stretch]) -> Result<Vec<Stretch>, Unrelated> {
     let mut took: Vec<u64> = placed.iter().map(|(begin, end)| end - begin).collect();
     took.sort_unstable_by(|a, b| b.cmp(a));
@@ -195,7 +195,7 @@ fn slowest(placed: &[Stretch]) -> Result<Vec<Stretch>, Unrelated> {
 }
 
 impl TrialSeconds {
-    /// Adds stalls that were long enough to be kept by themselves.
+    /// Adds stalls long enough to be listed individually.
     pub fn add_stalls(&mut self, metric: &str, stalls: impl IntoIterator<Item = (u64, u64)>) {
         let of_metric = self.stalls.entry(metric.to_owned()).or_default();
         let long = stalls.into_iter().filter(|(_, ns)| *ns >= LONG_NS);

@@ -1,5 +1,4 @@
-//! What a trial of a service was from second to second, and whether its slow requests lay in
-//! stalls of the kernel.
+//! A trial of a service second by second, and whether its slow requests overlapped with stalls of the kernel.
 //!
 //! To add a column, add a field of `trial::timeline::Second`, its reading in `linux::collect::ticker`,
 //! and a line in `document.rs`.

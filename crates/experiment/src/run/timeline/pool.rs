@@ -1,4 +1,4 @@
-//! Several trials of one policy together.
+//! Pooling of several trials of one policy.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use crate::run::trial::timeline::Held;
 /// The slowest requests of several trials against their stalls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
-    /// Slow requests.
+    /// Number of slow requests.
     pub slow: u64,
-    /// How many of them overlapped with a stall.
+    /// Number of those that overlapped with a stall.
     pub slow_in_stall: u64,
-    /// How many would by chance: the mean.
+    /// The number expected by chance: the mean.
     pub by_chance: f64,
-    /// Between which numbers chance lies 95 times in a hundred.
+    /// The range that contains the number with 95 % probability under chance.
     pub chance_range: (u64, u64),
-    /// How often chance alone reaches what was seen.
+    /// The probability of at least the observed value under chance.
     pub p: f64,
     /// The shortest time of a slow request, over the trials.
     pub slow_from_seconds: f64,
 }
 
-/// Adds the trials up. Each has been turned by itself, so that every pairing of their steps is
-/// as likely as any other: the sum has the convolution of what each could be.
+/// Adds the trials up. Each was rotated independently, so every combination of their steps is equally likely. The sum
+/// has the convolution of the individual distributions.
 #[must_use]
 pub fn pool(trials: &[&Held]) -> Option<Pooled> {
     let slow = trials.iter().map(|held| held.slow).sum();
@@ -45,7 +45,7 @@ pub fn pool(trials: &[&Held]) -> Option<Pooled> {
     })
 }
 
-/// The sums that are possible and their shares, with one trial more.
+/// The possible sums and their probabilities, with one more trial.
 fn with(sums: BTreeMap<u64, f64>, held: &&Held) -> BTreeMap<u64, f64> {
     let steps: u64 = held.turned.iter().map(|(_, times)| times).sum();
     let steps = steps.max(1) as f64;
@@ -58,19 +58,19 @@ fn with(sums: BTreeMap<u64, f64>, held: &&Held) -> BTreeMap<u64, f64> {
     more
 }
 
-/// The smallest sum that the share `share` of all does not exceed: the rule of
-/// [`rank`](crate::base::histogram::rank), of shares in the place of counts.
+/// The smallest sum that the share `share` of all does not exceed: the rule of [`rank`](crate::base::histogram::rank),
+/// with shares instead of counts.
 fn quantile(sums: &BTreeMap<u64, f64>, share: f64) -> u64 {
     let mut seen = 0.0;
     let found = sums.iter().find(|(_, part)| {
         seen += **part;
-        // Shares of a thousand add up to a little less than they are.
+        // Sums of thousandths are slightly too small in floating point.
         seen + 1e-9 >= share
     });
     found.map_or(0, |(sum, _)| *sum)
 }
 
 impl Pooled {
-    /// The smallest p-value that one trial can have: less is never said.
+    /// The smallest possible p-value of one trial: smaller ones are never reported.
     pub const FINEST: f64 = 1.0 / Circle::STEPS as f64;
 }

@@ -3,7 +3,7 @@ use crate::run::trial::timeline::{Held, LONG_NS, Second, Slowest, Timeline, Unre
 use crate::run::trial::{Timed, Times};
 
 pub(super) const SECOND: u64 = 1_000_000_000;
-/// What lies between 1970 and the beginning of the monotonic clock here.
+/// The offset between 1970 and the start of the monotonic clock in these tests.
 pub(super) const OFFSET: u64 = 1_789_000_000 * SECOND;
 /// How long the trials of these tests last.
 const LENGTH: u64 = 20 * SECOND;
@@ -50,8 +50,8 @@ pub(super) fn why_not(timeline: &Timeline) -> &Unrelated {
     }
 }
 
-/// Requests one after another, each of some microseconds, a few much longer; and stalls that
-/// come in clusters. They know nothing of each other.
+/// Requests one after another, each of some microseconds, a few much longer; and stalls that come in clusters. The two
+/// are independent.
 fn unrelated(random: &mut fastrand::Rng) -> (Vec<Timed>, Vec<(u64, u64)>) {
     let mut at = 100 * SECOND;
     let mut requests = Vec::new();
@@ -72,7 +72,7 @@ fn unrelated(random: &mut fastrand::Rng) -> (Vec<Timed>, Vec<(u64, u64)>) {
     (requests, stalls)
 }
 
-/// What would be found although there is nothing is found as often as it is allowed to be.
+/// False positives occur as often as allowed.
 #[test]
 fn no_relation_is_called_one_at_its_rate() {
     const TRIALS: u32 = 200;
@@ -93,7 +93,7 @@ fn no_relation_is_called_one_at_its_rate() {
         by_one += u32::from(p(&[&held[0]]) <= 0.05);
         by_three += u32::from(p(&held.iter().collect::<Vec<_>>()) <= 0.05);
     }
-    // Ten of 200 are expected at the most: equal counts make it fewer.
+    // At most ten of 200 are expected: ties make it fewer.
     assert!((1..=10).contains(&by_one), "{by_one}");
     assert!((1..=10).contains(&by_three), "{by_three}");
 }
@@ -128,8 +128,7 @@ fn sums_of_trials_are_those_of_all_pairings() {
     };
     let (a, b) = (one(2, &[(0, 3), (2, 1)]), one(1, &[(0, 1), (1, 2), (3, 1)]));
     let pooled = pool(&[&a, &b]).expect("slow requests");
-    // Of 16 pairings (2 or 0) + (0, 1, 1 or 3): 3 or more with (0, 3) three times, (2, 1) twice
-    // and (2, 3) once.
+    // Of 16 pairings (2 or 0) + (0, 1, 1 or 3): 3 or more with (0, 3) three times, (2, 1) twice and (2, 3) once.
     assert!((pooled.p - 6.0 / 16.0).abs() < 1e-12, "{pooled:?}");
     assert!(
         (pooled.by_chance - (0.5 + 1.25)).abs() < 1e-12,
@@ -186,7 +185,7 @@ fn what_cannot_be_told_says_why() {
     lost.lost = 4;
     let lost = join(&lost, Ok(&Times::Requests(requests.to_vec())));
     assert_eq!(why_not(&lost), &Unrelated::StallsLost { lost: 4 });
-    // The latencies are there all the same.
+    // The latencies are still there.
     assert!(lost.seconds[3].requests.is_some());
     let equal: Vec<Timed> = requests
         .iter()
@@ -204,7 +203,7 @@ fn what_cannot_be_told_says_why() {
     assert!(none.seconds.iter().all(|second| second.requests.is_none()));
 }
 
-/// A clock that runs 300 ppm too fast is 6 ms ahead after 20 s: longer than these stalls.
+/// A clock 300 ppm too fast is 6 ms ahead after 20 s: longer than these stalls.
 #[test]
 fn a_clock_that_is_slewed_is_followed() {
     let ahead = 6_000_000;

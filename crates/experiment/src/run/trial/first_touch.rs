@@ -7,42 +7,41 @@ use super::huge_memory::seen_huge_bytes;
 use crate::run::metric::{Counter, MetricId};
 use crate::run::stats::median;
 
-/// A touch is cold if it takes this many times what a warm one takes.
+/// A touch is cold if it takes this many times as long as a warm one.
 const COLD: f64 = 4.0;
-/// Warm memory takes at most this many times what it took in quiet trials.
+/// Warm memory takes at most this many times as long as in quiet trials.
 const STILL_WARM: f64 = 3.0;
-/// Fewer cold pages than these tell no price.
+/// Fewer cold pages do not give a reliable price.
 const LEAST_COLD_PAGES: u64 = 8;
-/// Huge faults are counted for the whole machine; those beyond so many times the peak are not
-/// believed to be the trial's.
+/// Huge faults are counted for the whole machine. Those beyond so many times the peak are not attributed to the trial.
 const MOST_OF_PEAK: f64 = 4.0;
 
-/// Memory that was touched right before a trial, and what that cost for each huge page. Times are
-/// processor time, so that a preemption is not in them.
+/// Memory touched right before a trial, and the cost of each huge page. Times are processor time, so they exclude
+/// preemption.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct FirstTouch {
     /// How much was touched.
     pub bytes: u64,
-    /// How much would have been, had there been room.
+    /// How much would have been touched, with enough free memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_bytes: Option<u64>,
-    /// The part that was in huge pages.
+    /// The part in huge pages.
     pub huge_bytes: u64,
     /// How long it took, on the monotonic clock, with the start and end of the process.
     pub seconds: f64,
     /// Huge pages whose first touch was cold.
     pub cold_pages: u64,
-    /// Mean time of a cold touch; there is none without cold pages.
+    /// Mean time of a cold touch; `None` without cold pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_touch_seconds: Option<f64>,
-    /// Median time of a second touch, of memory that was freed just before: a warm one.
+    /// Median time of a second touch, of memory freed just before: a warm one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_touch_seconds: Option<f64>,
 }
 
 impl FirstTouch {
-    /// Sorts the seconds of first touches by those of second ones.
+    /// Classifies the seconds of first touches by the seconds of second ones.
     #[must_use]
     pub fn of(bytes: u64, huge_bytes: u64, first: &[f64], second: &[f64]) -> Self {
         let warm = median(second);
@@ -60,16 +59,16 @@ impl FirstTouch {
         }
     }
 
-    /// Whether memory was cold, as far as a sample of huge pages shows: it is taken from what was
-    /// freed last, which is the warmest, so a quarter is enough.
+    /// Returns true if a sample of huge pages shows that memory was cold. The sample comes from the most recently freed
+    /// memory, which is the warmest, so a quarter is enough.
     #[must_use]
     pub fn shows_cold(&self, huge_page_bytes: u64) -> bool {
         let pages = self.bytes / huge_page_bytes.max(1);
         self.cold_pages > 0 && self.cold_pages >= pages / 4
     }
 
-    /// Whether the memory was still cold after it had been touched, where a warm touch takes
-    /// `quiet_seconds` in quiet trials.
+    /// Returns true if the memory was still cold after it had been touched. A warm touch takes `quiet_seconds` in quiet
+    /// trials.
     #[must_use]
     pub fn stays_cold(&self, quiet_seconds: f64) -> bool {
         self.warm_touch_seconds
@@ -77,17 +76,17 @@ impl FirstTouch {
     }
 }
 
-/// What touching a huge page costs, in seconds.
+/// The cost of touching a huge page, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TouchPrice {
-    /// Where the hypervisor had taken it back.
+    /// If the hypervisor had taken it back.
     pub cold_seconds: f64,
-    /// Where the host still backed it.
+    /// If the host still backed it.
     pub warm_seconds: f64,
 }
 
 impl TouchPrice {
-    /// The price in all these touches, where enough of them were cold.
+    /// The price over all these touches, if enough of them were cold.
     #[must_use]
     pub fn of<'a>(touches: impl IntoIterator<Item = &'a FirstTouch>) -> Option<Self> {
         let (mut pages, mut seconds, mut warm) = (0, 0.0, Vec::new());
@@ -104,9 +103,9 @@ impl TouchPrice {
 }
 
 impl Trial {
-    /// How much memory it took at once, as far as it is known: the largest of the peaks and of what
-    /// its huge faults brought; where it was seen without a huge page these are others'. A load of a
-    /// server that has its memory already takes what the load's faults brought.
+    /// How much memory it took at once, as far as known: the larger of its peak and the memory from its huge faults. If
+    /// it was sampled without a huge page, the huge faults belong to other programs. If a server already has its
+    /// memory, only the memory from the faults during the load counts.
     #[must_use]
     pub fn taken_bytes(&self, page_bytes: u64, huge_page_bytes: u64) -> u64 {
         let peak = [

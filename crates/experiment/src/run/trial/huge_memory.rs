@@ -1,14 +1,14 @@
-//! How much of a program's memory was in huge pages.
+//! The amount of a program's memory in huge pages.
 
 use crate::run::metric::{Counter, MetricId};
 
-/// One huge page is what samples may miss. From this share of the program's memory on it counts all the same.
+/// Samples may miss a single huge page. It counts anyway if it makes up this share of the program's memory.
 pub const A_GOOD_PART: f64 = 0.1;
 
-/// Memory in huge pages, in bytes: what samples saw, or what huge faults brought, for a sample misses
-/// what lived between two. Faults are counted for the whole machine, so they count only for a
-/// program that was seen with huge pages, or at which nobody could look, and only as far as it had
-/// memory. `read` gives a metric of one policy; `None` where nothing was read.
+/// Memory in huge pages, in bytes: from samples or from huge faults, because a sample misses memory that lived between
+/// two samples. Faults are counted for the whole machine. So they count only for a program that had huge pages in a
+/// sample or could not be sampled, and at most up to its memory. `read` gives a metric of one policy; `None` if nothing
+/// was read.
 #[must_use]
 pub fn huge_memory(
     mut read: impl FnMut(MetricId) -> Option<f64>,
@@ -24,8 +24,7 @@ pub fn huge_memory(
         .max_by(f64::total_cmp)
 }
 
-/// The most memory in huge pages that samples and the reading at the end saw, in bytes; `None` where
-/// nobody could look.
+/// The most memory in huge pages in any sample or in the final reading, in bytes; `None` if none could be taken.
 pub(super) fn seen_huge_bytes(read: impl FnMut(MetricId) -> Option<f64>) -> Option<f64> {
     let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeAnonExitBytes].map(read);
     seen.into_iter().flatten().max_by(f64::total_cmp)

@@ -4,34 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::site::Site;
 
-/// What a tree of processes mapped at one site.
+/// The mappings of a tree of processes at one site.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MappedSite {
     /// The site.
     pub site: Site,
-    /// How often memory was mapped or grew there.
+    /// How often memory was mapped there or grew.
     pub mappings: u64,
-    /// Bytes of address space, of all of them together.
+    /// Total bytes of address space.
     pub bytes: u64,
-    /// The calls of the first mapping, the innermost first; none where they were not looked at.
+    /// The call chain of the first mapping, the innermost call first; empty if it was not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
-    /// What the program calls its memory (`PR_SET_VMA_ANON_NAME`), where it says it.
+    /// The program's name for its memory (`PR_SET_VMA_ANON_NAME`), if it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its memory at the end of the processes that had it; none where it was unmapped by then.
+    /// Its memory at the end of its processes; `None` if it was unmapped by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_end: Option<SiteMemory>,
 }
 
-/// A place in a file of code.
+/// A position in a file of code.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
     /// The path of the file.
     pub file: String,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
 }
 
@@ -47,14 +47,14 @@ impl Frame {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct SiteMemory {
-    /// Bytes of address space that are still mapped.
+    /// Bytes of address space still mapped.
     pub mapped_bytes: u64,
     /// Bytes in memory.
     pub resident_bytes: u64,
-    /// Bytes that a PMD maps.
+    /// Bytes mapped by a PMD.
     pub huge_bytes: u64,
-    /// Bytes of the blocks of one huge page that hold a page in memory: what could be huge. None
-    /// where the kernel does not tell pages apart.
+    /// Bytes in huge-page-sized blocks with a resident page: an upper bound of huge memory. `None` if the kernel does
+    /// not report individual pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach_bytes: Option<u64>,
 }

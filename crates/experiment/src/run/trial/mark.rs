@@ -36,7 +36,7 @@ pub enum Mark {
         /// Share of the processors' time, in thousandths.
         permille: u32,
     },
-    /// Few free huge blocks were left at the beginning of the trial.
+    /// Few free huge blocks were left at the start of the trial.
     Fragmented {
         /// Free blocks of at least the huge-page size, in huge pages.
         free_huge_pages: u64,
@@ -48,9 +48,9 @@ pub enum Mark {
     },
     /// Memory was slow to touch although it had been warmed right before the trial.
     ColdMemory {
-        /// What touching a huge page took, in microseconds.
+        /// Time to touch a huge page, in microseconds.
         touch_us: u64,
-        /// What it takes in quiet trials, in microseconds.
+        /// The same in quiet trials, in microseconds.
         quiet_us: u64,
     },
     /// Memory was swapped in or out while the trial ran.
@@ -58,9 +58,9 @@ pub enum Mark {
         /// Pages in and out.
         pages: u64,
     },
-    /// The policy was not in force: what was read back differs from what was set.
+    /// The policy was not applied: the value read back differs from the value set.
     NotApplied {
-        /// What was set and what was found.
+        /// The value set and the value found.
         detail: String,
     },
 }
@@ -113,7 +113,7 @@ impl fmt::Display for Mark {
                 micros(*quiet_us)
             ),
             Self::Swapped { pages } => write!(f, "{} swapped", counted(*pages, "page")),
-            Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
+            Self::NotApplied { detail } => write!(f, "the policy was not applied: {detail}"),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What was seen: one [`Trial`](crate::run::trial::Trial) per run of the workload, with its readings.
+//! The observations: one [`Trial`](crate::run::trial::Trial) per run of the workload, with its readings.
 //!
-//! A reading has a value or a reason why there is none. There is no zero for "unknown".
+//! A reading has a value or the reason for its absence. Zero never means "unknown".
 //!
-//! To add a program that switches huge pages off by its own setting, add a row to `self_disabled_thp.rs`; by a
-//! variable, one to `off_switch.rs`.
+//! To add a program with a setting that switches huge pages off, add a row to `self_disabled_thp.rs`; for a variable,
+//! add one to `off_switch.rs`.
 
 use std::fmt;
 
@@ -43,52 +43,51 @@ use timeline::Timeline;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// Number of the trial in the order in which trials ran, from 0.
+    /// Number of the trial in execution order, from 0.
     pub index: u32,
     /// Number of the round, from 0.
     pub round: u32,
     /// Name of the policy.
     pub policy: String,
-    /// Whether this trial is the second, unlabelled run of the baseline.
+    /// The role; marks the second, unlabelled run of the baseline.
     pub role: Role,
-    /// Number of the start of its server, from 0, where several trials load one server.
+    /// Number of the start of its server, from 0, if several trials load one server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u32>,
     /// When it began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// How the workload ended.
     pub outcome: Outcome,
-    /// Whether an exit status other than 0 counts as success (`--ignore-failure`).
+    /// True if an exit status other than 0 counts as success (`--ignore-failure`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failure_ignored: bool,
-    /// Processes that the command left running when it ended; they were ended.
+    /// Number of processes that were still running when the command ended, and were killed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub outlived: u32,
-    /// The end of what the workload wrote to stderr, kept when it failed; of a trial with a
-    /// service, what the outcome names.
+    /// The end of the workload's stderr, kept if it failed; for a trial with a service, that of the party in the
+    /// outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_tail: Option<String>,
-    /// One entry per metric of the table that this trial was asked for.
+    /// One entry per requested metric of the table.
     pub readings: Readings,
-    /// The policy as the kernel showed it while the workload ran.
+    /// The policy as shown by the kernel while the workload ran.
     pub read_back: ReadBack,
-    /// What spoilt this trial; a marked trial is reported, never dropped in silence.
+    /// Disturbances of this trial; a marked trial is always reported, never silently dropped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// Whether requests waited for each other, as the source of `--latency` shows.
+    /// Did requests wait for each other? From the source of `--latency`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
-    /// The trial second by second, where the workload is a service.
+    /// The trial second by second, if the workload is a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
-    /// The memory that was touched before it, where free memory was warmed or the trial began
-    /// after a rest.
+    /// The memory touched before it, if free memory was warmed or the trial began after a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_touch: Option<FirstTouch>,
 }
 
 impl Trial {
-    /// The value of one metric, where it was read as a single number.
+    /// The value of one metric, if it was read as a single number.
     #[must_use]
     pub fn value(&self, metric: impl AsRef<str>) -> Option<f64> {
         match self.readings.get(metric.as_ref()) {
@@ -97,7 +96,7 @@ impl Trial {
         }
     }
 
-    /// Whether the workload ended as it should.
+    /// Returns true if the workload ended successfully.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         match self.outcome {
@@ -106,7 +105,7 @@ impl Trial {
         }
     }
 
-    /// Whether its policy was seen not to be in force.
+    /// Returns true if its policy was observed not to be applied.
     #[must_use]
     pub fn lacked_its_policy(&self) -> bool {
         let mut marks = self.marks.iter();
@@ -119,15 +118,15 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// What a trial stands for in its round.
+/// The role of a trial in its round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// A policy that is tried.
+    /// A policy under test.
     Arm,
     /// The second run of the baseline: the A/A control.
     Control,
-    /// A run after a rest, on memory that the hypervisor has taken back. It is in no comparison.
+    /// A run after a pause, on memory that the hypervisor has taken back. It takes part in no comparison.
     Cold,
 }
 
@@ -135,7 +134,7 @@ pub enum Role {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Outcome {
-    /// It exited by itself.
+    /// It exited on its own.
     Exited {
         /// Exit status, 0 to 255.
         code: i32,
@@ -145,37 +144,36 @@ pub enum Outcome {
         /// Number of the signal.
         signal: i32,
     },
-    /// It ran into `--timeout` and its tree was killed.
+    /// It exceeded `--timeout` and its tree was killed.
     TimedOut,
     /// It never started.
     NotStarted {
-        /// Why, as the kernel said it.
+        /// The kernel's error.
         error: String,
     },
-    /// A preparing or concluding command failed.
+    /// A command before or after the trial failed.
     HookFailed {
-        /// Which one, and how it ended.
+        /// The command, and how it ended.
         error: String,
     },
-    /// A trial with a service came to nothing.
+    /// A trial with a service failed.
     ServiceFailed {
-        /// Whose fault it was, and whose last words are kept.
+        /// The party at fault, whose last output is kept.
         party: Party,
-        /// What happened, as a sentence.
+        /// The failure, as a sentence.
         error: String,
     },
-    /// More requests failed than were answered, as the source of `--latency` tells, or none was
-    /// answered.
+    /// More requests failed than were answered, according to the source of `--latency`, or none was answered.
     RequestsFailed {
         /// How many failed.
         failed: u64,
-        /// How many were sent; 0 where the source tells of none.
+        /// How many were sent; 0 if the source does not report it.
         sent: u64,
     },
 }
 
 impl Outcome {
-    /// Returns true if a filter of system calls (seccomp) killed it.
+    /// Returns true if a system-call filter (seccomp) killed it.
     #[must_use]
     pub fn is_by_a_filter(&self) -> bool {
         const SIGSYS: i32 = 31;
@@ -183,13 +181,13 @@ impl Outcome {
     }
 }
 
-/// Who takes part in a trial with a service.
+/// The parties of a trial with a service.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Party {
     /// The server.
     Service,
-    /// What loads it.
+    /// The load generator.
     Load,
 }
 

@@ -1,18 +1,17 @@
-//! Variables of the environment that keep huge pages from a program's memory.
+//! Environment variables that keep huge pages from a program's memory.
 
 use std::collections::BTreeMap;
 
-/// A variable, and what in it keeps huge pages away.
+/// A variable, and the content that disables huge pages.
 struct Switch {
     variable: &'static str,
-    /// The value, or an entry of a list that commas part.
+    /// The value, or an entry in a comma-separated list.
     off: &'static str,
-    /// The setting that leaves huge pages on.
+    /// The setting that keeps huge pages enabled.
     remedy: &'static str,
 }
 
-/// jemalloc (that of Rust has a prefix) and Go advise `MADV_NOHUGEPAGE`; mimalloc calls
-/// `prctl(PR_SET_THP_DISABLE)`.
+/// jemalloc (Rust's copy has a prefix) and Go advise `MADV_NOHUGEPAGE`; mimalloc calls `prctl(PR_SET_THP_DISABLE)`.
 const SWITCHES: [Switch; 4] = [
     Switch {
         variable: "MALLOC_CONF",
@@ -36,7 +35,7 @@ const SWITCHES: [Switch; 4] = [
     },
 ];
 
-/// The variables, for whoever reads the environment of a process.
+/// The variables, for code that reads the environment of a process.
 pub const OFF_VARIABLES: [&str; 4] = [
     SWITCHES[0].variable,
     SWITCHES[1].variable,
@@ -44,12 +43,12 @@ pub const OFF_VARIABLES: [&str; 4] = [
     SWITCHES[3].variable,
 ];
 
-/// Returns true if a variable with this value keeps huge pages away.
+/// Returns true if a variable with this value disables huge pages.
 pub(crate) fn is_off(variable: &str, value: &str) -> bool {
     find(variable, value).is_some()
 }
 
-/// Returns the setting that leaves huge pages on, if the environment switches them off.
+/// Returns the setting that keeps huge pages enabled, if the environment disables them.
 #[must_use]
 pub fn off_remedy(environment: &BTreeMap<String, String>) -> Option<&'static str> {
     let mut variables = environment.iter();

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::units::MIB;
 
-/// The workload's processes as the kernel showed them while they ran. It is the last look in which
-/// the largest of them was seen.
+/// The workload's processes as shown by the kernel while they ran, from the last sample that contained the largest of
+/// them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessTree {
-    /// Processes in that look.
+    /// Number of processes in that sample.
     pub processes: u32,
-    /// Of these, those with `THP_enabled: 0` in `/proc/PID/status`.
+    /// Number of those with `THP_enabled: 0` in `/proc/PID/status`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub thp_disabled: u32,
-    /// Anonymous memory of them all, in bytes.
+    /// Total anonymous memory, in bytes.
     pub anon_bytes: u64,
-    /// Libraries of note (C libraries, allocators, the JVM) that any process had mapped in any look.
+    /// Notable libraries (C libraries, allocators, the JVM) mapped by any process in any sample.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<String>,
     /// The process with the most anonymous memory.
@@ -31,23 +31,22 @@ pub struct ProcessTree {
 pub struct Process {
     /// Its name (`/proc/PID/comm`).
     pub name: String,
-    /// The file that it executes (`/proc/PID/exe`); empty where that could not be read, was deleted, or
-    /// lies in another mount namespace.
+    /// Its executable (`/proc/PID/exe`); empty if it could not be read, was deleted, or is in another mount namespace.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub program: String,
     /// Its anonymous memory, in bytes.
     pub anon_bytes: u64,
-    /// `THP_enabled`: false once `prctl(PR_SET_THP_DISABLE)` took all huge pages from it. Under
+    /// `THP_enabled`: false after `prctl(PR_SET_THP_DISABLE)` disabled all its huge pages. Under
     /// `PR_THP_DISABLE_EXCEPT_ADVISED` it is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp_enabled: Option<bool>,
-    /// What it advised the kernel, where `smaps` was read.
+    /// Its advice to the kernel, if `smaps` was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
-    /// Variables that decide about its allocator, as they were at exec.
+    /// Variables that affect its allocator, as they were at exec.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Libraries of note that it had mapped.
+    /// Its mapped notable libraries.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<String>,
 }
@@ -56,7 +55,7 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Advice {
-    /// All of it.
+    /// The total.
     pub anon_bytes: u64,
     /// `hg`: `MADV_HUGEPAGE`.
     pub huge_bytes: u64,
@@ -65,15 +64,15 @@ pub struct Advice {
     /// `nh` of mappings above a guard: thread stacks, which the kernel keeps small (`MAP_STACK`, since Linux 6.7).
     #[serde(default, skip_serializing_if = "is_none")]
     pub stack_bytes: u64,
-    /// Whole aligned huge pages that fit into its private anonymous mappings, touched or not, in bytes: what could
-    /// become huge. `None` in a record from before this was read.
+    /// Whole aligned huge pages that fit into its private anonymous mappings, touched or not, in bytes: the memory that
+    /// could become huge. `None` in a record from before this was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room_bytes: Option<u64>,
 }
 
 impl ProcessTree {
-    /// Whether the largest process stands for the whole tree: at most a tenth of the anonymous memory
-    /// is that of others.
+    /// Returns true if the largest process is representative of the whole tree: others have at most a tenth of the
+    /// anonymous memory.
     #[must_use]
     pub fn is_one_program(&self) -> bool {
         let others = self.anon_bytes.saturating_sub(self.largest.anon_bytes);
@@ -82,19 +81,19 @@ impl ProcessTree {
 }
 
 impl Process {
-    /// Returns the anonymous memory with `MADV_NOHUGEPAGE` and all of it, in bytes, if that is most of it.
+    /// Returns the anonymous memory with `MADV_NOHUGEPAGE` and the total, in bytes, if it is most of the total.
     #[must_use]
     pub fn advised_against(&self) -> Option<(u64, u64)> {
         self.mostly(|advice| advice.no_huge_bytes)
     }
 
-    /// Returns the anonymous memory of thread stacks and all of it, in bytes, if that is most of it.
+    /// Returns the anonymous memory of thread stacks and the total, in bytes, if it is most of the total.
     #[must_use]
     pub fn thread_stacks(&self) -> Option<(u64, u64)> {
         self.mostly(|advice| advice.stack_bytes)
     }
 
-    /// Returns a part of the anonymous memory beside all of it, if it is more than half. Less than 2 MiB holds no
+    /// Returns a part of the anonymous memory and the total, if the part is more than half. Less than 2 MiB holds no
     /// huge page and does not count.
     fn mostly(&self, part: impl Fn(Advice) -> u64) -> Option<(u64, u64)> {
         let advice = self.advice?;

@@ -1,4 +1,4 @@
-//! The policy as the kernel showed it.
+//! The policy as shown by the kernel.
 
 use std::collections::BTreeMap;
 
@@ -7,69 +7,67 @@ use serde::{Deserialize, Serialize};
 use super::{OwnAct, ProcessTree, Tracing};
 use crate::base::host::ThpDisable;
 
-/// The policy as the kernel showed it while the workload ran.
+/// The policy as shown by the kernel while the workload ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBack {
-    /// The THP files that any policy of the experiment writes, as read while the workload ran:
-    /// path relative to the root of the machine, and the value in force.
+    /// The THP files written by any policy of the experiment, read while the workload ran: path relative to the root of
+    /// the machine, and the active value.
     pub files: BTreeMap<String, String>,
     /// `PR_GET_THP_DISABLE` in the workload's process just before it became the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp_disable: Option<ThpDisable>,
-    /// Allocator library that the workload had mapped, when the policy asked for one:
-    /// `Some(path)` when found, an empty string when it was looked for and not there.
+    /// Allocator library mapped by the workload, if the policy requires one: `Some(path)` if found, an empty string if
+    /// missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
-    /// Whether the largest process had mapped the library by which programs advise their own
-    /// memory; `None` where no policy asked, nobody could look, or it had mapped no C library.
+    /// Had the largest process mapped the library through which programs advise their memory? `None` if no policy
+    /// required it, if this could not be read, or if the process had mapped no C library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<bool>,
-    /// What runtimes said of their settings when they were asked before the trial, by key
-    /// (`java.UseLargePages`).
+    /// The settings reported by runtimes before the trial, by key (`java.UseLargePages`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: BTreeMap<String, String>,
-    /// The workload's processes while they ran; `None` where none could be looked at.
+    /// The workload's processes while they ran; `None` if none could be inspected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<ProcessTree>,
-    /// What the tracer of its tree did, where the policy has one.
+    /// The tracer's actions on the tree, if the policy has a tracer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<Tracing>,
-    /// The cgroup of the trial, where the policy limits its memory.
+    /// The cgroup of the trial, if the policy limits its memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<TrialCgroup>,
-    /// The memory policy of the workload's process in the words of `/proc/PID/numa_maps`, where the
-    /// policy sets one.
+    /// The memory policy of the workload's process in the format of `/proc/PID/numa_maps`, if the policy sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<String>,
 }
 
-/// What limits the memory of a cgroup, in bytes.
+/// The memory limits of a cgroup, in bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryLimits {
-    /// Beyond it the kernel reclaims, and kills where that is not enough: `memory.max` of version
-    /// 2, `memory.limit_in_bytes` of version 1.
+    /// Beyond it, the kernel reclaims, and kills if that is not enough: `memory.max` of version 2,
+    /// `memory.limit_in_bytes` of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Beyond it the kernel reclaims and slows the program down: `memory.high` of version 2.
+    /// Beyond it, the kernel reclaims and slows the program down: `memory.high` of version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_bytes: Option<u64>,
 }
 
 impl MemoryLimits {
-    /// Whether nothing is limited.
+    /// Returns true if there is no limit.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A cgroup of a trial's own: its limits as they were read back, and whether they acted.
+/// The cgroup of a trial: its limits as read back, and whether they acted.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct TrialCgroup {
-    /// The limits in force.
+    /// The active limits.
     pub limits: MemoryLimits,
     /// How often the hard limit was reached: `memory.failcnt`, or `max` of `memory.events`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +81,7 @@ pub struct TrialCgroup {
 }
 
 impl ReadBack {
-    /// What the program itself did against huge pages; what it inherited is not its own doing.
+    /// The program's action against huge pages; inherited settings do not count.
     #[must_use]
     pub fn own_act(&self) -> Option<OwnAct<'_>> {
         let process = &self.tree.as_ref()?.largest;

@@ -1,4 +1,4 @@
-//! What was read of one metric in one trial.
+//! The reading of one metric in one trial.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ pub enum Reading {
         /// The number.
         value: f64,
     },
-    /// Many numbers of one trial, in the order in which the workload printed them; never empty.
+    /// Several numbers of one trial, in the order in which the workload printed them; never empty.
     Values {
         /// The numbers.
         values: Vec<f64>,
     },
-    /// So many numbers that they are counted: durations of requests, whose metric is in seconds.
+    /// Too many numbers to list, so they are counted: durations of requests, whose metric is in seconds.
     Histogram {
-        /// The counts. They are large, and most readings are one number.
+        /// The counts. Boxed because they are large, and most readings are one number.
         histogram: Box<Distribution>,
     },
     /// Not measured.
@@ -42,10 +42,10 @@ impl Reading {
         Self::Value { value }
     }
 
-    /// The number, or the middle of several.
+    /// The number, or the median of several.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Fails with the reason if there is none.
     pub fn middle(&self) -> Result<f64, Missing> {
         let middle = match self {
             Self::Value { value } => Some(*value),
@@ -56,7 +56,7 @@ impl Reading {
         middle.ok_or(Missing::NotPrinted)
     }
 
-    /// A reading that could not be taken.
+    /// A reading that failed.
     #[must_use]
     pub fn missing(missing: Missing) -> Self {
         Self::Missing { missing }
@@ -72,8 +72,8 @@ impl From<Result<f64, Missing>> for Reading {
     }
 }
 
-/// Its key says what a reading is. serde's own untagged enums copy each first and try one after the
-/// other, which takes half the time of reading a long record.
+/// Its key identifies the kind of reading. serde's untagged enums copy each one and try the variants in turn, which
+/// doubles the time to read a long record.
 impl<'de> Deserialize<'de> for Reading {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ReadingVisitor)

@@ -14,9 +14,8 @@ use super::Reading;
 
 /// The readings of one trial by the names of their metrics, in the order of the names.
 ///
-/// The trials of a record read the same metrics, so they share one list of names ([`Names`]): who
-/// looks for a metric in thousands of trials searches one list that is at hand, and reads one place
-/// of each trial.
+/// The trials of a record read the same metrics, so they share one list of names ([`Names`]). A lookup of one metric in
+/// thousands of trials searches one cached list, and reads one place of each trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// Ascending.
@@ -32,7 +31,7 @@ impl Readings {
         self.values.get(self.place(name).ok()?)
     }
 
-    /// Whether a metric was read or tried to be read.
+    /// Returns true if a metric was read or its reading failed.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.place(name).is_ok()
@@ -53,14 +52,14 @@ impl Readings {
         self.names.iter().zip(&self.values)
     }
 
-    /// The same, with readings to be changed.
+    /// The same, mutable.
     pub fn iter_mut(&mut self) -> IterMut<'_> {
         self.names.iter().zip(&mut self.values)
     }
 
-    /// Adds a reading; one of the same name is replaced.
+    /// Adds a reading, or replaces the one with the same name.
     pub fn insert(&mut self, name: String, reading: Reading) {
-        // A record has them in their order.
+        // Records list them in order.
         let is_last = self.names.last().is_none_or(|last| *last < name);
         let place = if is_last {
             Err(self.names.len())
@@ -76,30 +75,30 @@ impl Readings {
         }
     }
 
-    /// Where a name stands, or where it would.
+    /// The position of a name, or its insertion point.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.names
             .binary_search_by(|known| known.as_str().cmp(name))
     }
 
-    /// Whether two trials share their names.
+    /// Returns true if two trials share their names.
     fn shares(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.names, &other.names)
     }
 }
 
-/// Names and readings side by side.
+/// Iterator over names and readings.
 pub type Iter<'a> = Zip<slice::Iter<'a, String>, slice::Iter<'a, Reading>>;
 
-/// The same, with readings to be changed.
+/// The same, mutable.
 pub type IterMut<'a> = Zip<slice::Iter<'a, String>, slice::IterMut<'a, Reading>>;
 
-/// Lists of names, each kept once.
+/// Lists of names, each stored once.
 #[derive(Debug, Default)]
 pub struct Names(BTreeSet<Arc<Vec<String>>>);
 
 impl Names {
-    /// Has readings share their names with those before them that have the same.
+    /// Makes readings share their names with earlier ones that have the same names.
     pub fn share(&mut self, readings: &mut Readings) {
         match self.0.get(&readings.names) {
             Some(known) => readings.names = Arc::clone(known),
@@ -209,7 +208,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// In whatever order they come.
+        /// They may come in any order.
         #[test]
         fn they_are_a_map_by_name(
             pairs in prop::collection::vec(("[a-d]{1,2}", 0.0_f64..9.0), 0..20),
@@ -240,7 +239,7 @@ mod tests {
         all.iter_mut().for_each(|readings| known.share(readings));
         assert!(all[0].shares(&all[2]) && !all[0].shares(&all[1]));
         assert_eq!(names(&all), BTreeSet::from(["a", "b"]));
-        // What is added to one is not added to the other.
+        // Additions to one do not appear in the other.
         all[2].insert("c".to_owned(), Reading::of(2.0));
         assert_eq!((all[0].keys().len(), all[2].keys().len()), (2, 3));
     }

@@ -1,48 +1,48 @@
-//! The requests of a trial: whether they waited for each other, and when they were.
+//! The requests of a trial: whether they waited for each other, and their times.
 
 use crate::base::histogram::distribution::Distribution;
 
-/// Whether a request waited for the answer to the one before it.
+/// Did a request wait for the answer to the previous one?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// It did: while the server stalls, nothing is sent and nothing is measured.
+    /// It did: while the server stalls, nothing is sent or measured.
     Closed,
-    /// It did not: requests were due at a rate, and their wait counts.
+    /// It did not: requests were scheduled at a rate, and their wait counts.
     Open,
     /// The source does not say.
     Unknown,
 }
 
-/// When requests were.
+/// The times of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Times {
-    /// Each for itself.
+    /// Of each individual request.
     Requests(Vec<Timed>),
-    /// Those of a stretch of time together.
+    /// Of requests grouped by interval.
     Intervals(Vec<RequestInterval>),
 }
 
-/// The requests of a stretch of time; times in nanoseconds since 1970 (UTC).
+/// The requests of an interval; times in nanoseconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestInterval {
     /// Its beginning.
     pub from_unix_ns: u64,
     /// Its end.
     pub to_unix_ns: u64,
-    /// How long they took.
+    /// The durations.
     pub requests: Distribution,
 }
 
 impl RequestInterval {
-    /// How long it is, in nanoseconds.
+    /// Its length, in nanoseconds.
     #[must_use]
     pub fn length_ns(&self) -> u64 {
         self.to_unix_ns.saturating_sub(self.from_unix_ns)
     }
 }
 
-/// One request and when it was.
+/// One request and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// When it ended, in nanoseconds since 1970 (UTC).

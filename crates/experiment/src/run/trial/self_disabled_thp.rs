@@ -4,23 +4,24 @@ use std::fmt;
 
 use super::{Process, off_remedy};
 
-/// An act of the program that keeps huge pages from its own memory, whatever the policy.
+/// An action by which the program keeps huge pages from its memory, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnAct<'a> {
     /// `prctl(PR_SET_THP_DISABLE)`.
     SwitchedOff(&'a Process),
     /// `madvise(MADV_NOHUGEPAGE)` on most of its anonymous memory.
     AdvisedAgainst {
-        /// Who.
+        /// The process.
         process: &'a Process,
-        /// Anonymous memory that was advised, in bytes.
+        /// Advised anonymous memory, in bytes.
         bytes: u64,
         /// All of its anonymous memory, in bytes.
         of: u64,
     },
-    /// None of the program: the kernel keeps thread stacks small, and most of its anonymous memory is stacks.
+    /// Not an action of the program: the kernel keeps thread stacks small, and they make up most of its anonymous
+    /// memory.
     ThreadStacks {
-        /// Whose.
+        /// The process.
         process: &'a Process,
         /// Anonymous memory of stacks, in bytes.
         bytes: u64,
@@ -29,15 +30,14 @@ pub enum OwnAct<'a> {
     },
 }
 
-/// Programs with a setting for it: the name of the process, and what leaves huge pages on.
+/// Programs with a setting for it: the name of the process, and the setting that keeps huge pages enabled.
 const REMEDIES: [(&str, &str); 3] = [
     ("redis-server", "--disable-thp no"),
     ("valkey-server", "--disable-thp no"),
     ("keydb-server", "--disable-thp no"),
 ];
 
-/// The setting that leaves huge pages on in a program that switches them off for itself, by the name
-/// of its process.
+/// The setting that keeps huge pages enabled in a program that disables them, by the name of its process.
 #[must_use]
 pub fn remedy(command: &str) -> Option<&'static str> {
     let known = REMEDIES.iter().find(|(name, _)| *name == command);
@@ -55,7 +55,7 @@ impl<'a> OwnAct<'a> {
         }
     }
 
-    /// What to start the program with so that it does not, where that is known.
+    /// The start option that prevents it, if known.
     #[must_use]
     pub fn remedy(self) -> Option<String> {
         let process = self.process();

@@ -1,4 +1,4 @@
-//! A trial of a service second by second, as the record keeps it.
+//! A trial of a service second by second, as stored in the record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::missing::Missing;
 
-/// A stall shorter than this is not kept by itself, in nanoseconds: what a request loses by it
-/// is within what scheduling and the network take.
+/// Shorter stalls are not listed individually, in nanoseconds: their effect on a request is within the noise of
+/// scheduling and the network.
 pub const LONG_NS: u64 = 100_000;
 
 /// One trial, second by second. In the record.
@@ -17,31 +17,30 @@ pub const LONG_NS: u64 = 100_000;
 pub struct Timeline {
     /// In order and without gaps, from the moment when the load was released.
     pub seconds: Vec<Second>,
-    /// Stalls that were long enough to be kept by themselves, by metric.
+    /// Stalls long enough to be listed individually, by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub long_stalls: BTreeMap<String, u64>,
-    /// Whether the slowest requests lay in such stalls, or why that cannot be told.
+    /// Did the slowest requests occur in such stalls? Otherwise why this is unknown.
     pub slowest: Slowest,
 }
 
-/// About a second of a trial: a second in which looking was dear is a longer one.
+/// About a second of a trial: longer if sampling was expensive.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Second {
-    /// Its end, in seconds since the load was released; it begins where the one before ends.
+    /// Its end, in seconds since the load was released; it begins at the end of the previous one.
     pub to_seconds: f64,
     /// Minor faults of the service's tree in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
-    /// Resident memory of the tree's processes, without hugetlb: of one at the end of the second,
-    /// of several when that was last looked at in it, what they share counted once.
+    /// Resident memory of the tree's processes, without hugetlb. For one process, at the end of the second; for
+    /// several, at their last sample in it, with shared memory counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
-    /// What of their memory was mapped huge when that was last looked at in this second:
-    /// anonymous, shared, of files, and hugetlb.
+    /// Huge-mapped memory at the last sample in this second: anonymous, shared, file-backed, and hugetlb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_bytes: Option<u64>,
-    /// Time in the kernel's slow paths by metric, of those that ended in this second.
+    /// Time in the kernel's slow paths by metric, for stalls that ended in this second.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stalls: BTreeMap<String, f64>,
     /// The requests that ended in it.
@@ -50,7 +49,7 @@ pub struct Second {
 }
 
 impl Second {
-    /// Makes the second reach over the one that follows it.
+    /// Merges the next second into this one.
     pub fn absorb(&mut self, later: Self) {
         self.to_seconds = later.to_seconds;
         let faults = self.minor_faults.zip(later.minor_faults);
@@ -67,26 +66,26 @@ impl Second {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// How many.
+    /// The count.
     pub count: u64,
-    /// Half of them took no longer.
+    /// Median duration.
     pub p50_seconds: f64,
-    /// 99 in a hundred took no longer.
+    /// 99th percentile of the duration.
     pub p99_seconds: f64,
     /// The longest.
     pub max_seconds: f64,
-    /// The time that they are of, where it is not the second but that of a log's intervals.
+    /// The length of the log's intervals, if it differs from the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_seconds: Option<f64>,
 }
 
-/// The slowest requests against the stalls of one trial.
+/// The slowest requests compared with the stalls of one trial.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowest {
-    /// They were held against each other.
+    /// They were compared.
     Held(Held),
-    /// They could not be.
+    /// They could not be compared.
     CannotTell(Unrelated),
 }
 
@@ -96,39 +95,39 @@ impl Default for Slowest {
     }
 }
 
-/// How many of the slowest thousandth of a trial's requests lay in a stall, at least in part.
+/// How many of the slowest thousandth of a trial's requests overlapped with a stall.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Held {
-    /// All requests that have a time.
+    /// Number of requests with a time.
     pub requests: u64,
-    /// Of these at least one overlapped with a stall of any cause.
+    /// Number of those that overlapped with a stall of any cause.
     pub in_stall: u64,
-    /// The slowest thousandth, and as many more as were as slow as the last of it.
+    /// The slowest thousandth, with all ties of its fastest member.
     pub slow: u64,
-    /// How long the shortest of the slow ones took.
+    /// Duration of the shortest of the slow ones.
     pub slow_from_seconds: f64,
     /// Slow ones that overlapped with a stall.
     pub slow_in_stall: u64,
     /// The same by the metric of the stall; one request may be in several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slow_by_cause: BTreeMap<String, u64>,
-    /// What `slow_in_stall` would be with the stalls turned by each of many equal steps around
-    /// the trial, not turned among them: pairs of a number and how often it came.
+    /// The null distribution of `slow_in_stall`: the stalls are rotated around the trial in many equal steps. Pairs of
+    /// a value and its count; the unrotated value is excluded.
     pub turned: Vec<(u64, u64)>,
 }
 
-/// Why slow requests were not held against stalls.
+/// Why slow requests were not compared with stalls.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Unrelated {
-    /// No latencies were asked for.
+    /// No latencies were requested.
     NotAsked,
     /// The latencies could not be read.
     Unread,
-    /// The source has no time of each request.
+    /// The source has no individual times of requests.
     NoTimes {
-        /// Who sends the requests.
+        /// The source of the requests.
         source: String,
     },
     /// The times of requests could not be read, though their latencies were.
@@ -136,31 +135,31 @@ pub enum Unrelated {
         /// Line and field.
         error: String,
     },
-    /// The source counts requests together, for longer than a second.
+    /// The source aggregates requests over more than a second.
     LongIntervals {
         /// The longest of its intervals, in milliseconds.
         longest_ms: u64,
     },
-    /// No stall is timed here.
+    /// Stalls are not timed here.
     NotTraced {
         /// Why.
         missing: Missing,
     },
-    /// Requests have times outside the trial: they are of another clock.
+    /// Requests have times outside the trial: they come from another clock.
     OtherClock {
-        /// How many of them.
+        /// The count of these.
         outside: u64,
-        /// All.
+        /// The total.
         requests: u64,
     },
     /// The machine's clock was set while the trial ran.
     ClockSet,
-    /// The kernel had no room for some stalls.
+    /// The kernel dropped some stalls for lack of space.
     StallsLost {
         /// How many.
         lost: u64,
     },
-    /// So many requests took equally long that no thousandth is the slowest.
+    /// Too many requests took equally long to single out the slowest thousandth.
     Coarse,
 }
 

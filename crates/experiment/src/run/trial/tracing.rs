@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::MappedSite;
 
-/// What the tracer did to one tree.
+/// The tracer's actions on one tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tracing {
-    /// Ranges that were advised.
+    /// Number of advised ranges.
     pub ranges: u64,
     /// Their bytes of address space.
     pub bytes: u64,
@@ -19,41 +19,41 @@ pub struct Tracing {
     pub stops: u64,
     /// Ranges for which the kernel refused the advice.
     pub refused: u64,
-    /// What was made huge later, where that was asked for.
+    /// Memory made huge later, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapsing: Option<Collapsing>,
-    /// The code that was put into huge pages, where that was asked for.
+    /// Code put into huge pages, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Collapsing>,
-    /// What was mapped at each site, in the order of the first mapping, where sites are told apart.
+    /// The mappings of each site, in the order of the first mapping, if sites are distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<MappedSite>,
-    /// What it could not reach, and why: a sentence each.
+    /// Processes and memory that it could not reach, and why: a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beyond: Vec<String>,
-    /// Calls of the program's own that a tracer stands in the way of.
+    /// Calls of the program that a tracer interferes with.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub clashes: BTreeSet<Clash>,
 }
 
-/// A way in which a program and the means of a policy exclude each other: no effect of huge pages.
+/// A conflict between a program and the mechanism of a policy, unrelated to huge pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Clash {
-    /// The program filters its own system calls (seccomp), and the filter refuses our call.
+    /// The program filters its system calls (seccomp), and the filter refuses ours.
     OwnFilter,
     /// The program traces another process (ptrace), and a process has one tracer.
     Traces,
-    /// The program asks to be traced by its parent (`PTRACE_TRACEME`), which a traced one may not.
+    /// The program asks to be traced by its parent (`PTRACE_TRACEME`), which a traced process cannot.
     AsksForTracer,
     /// A set-user-ID program loses its privilege when it is traced.
     LosesPrivilege,
-    /// It fails as well if the same means gives it no huge page.
+    /// It also fails if the same mechanism gives it no huge page.
     Unexplained,
 }
 
 impl Clash {
-    /// Returns true if a program may do without a tracer, but not with one.
+    /// Returns true if a program may run without a tracer, but not with one.
     #[must_use]
     pub fn is_about_tracing(self) -> bool {
         matches!(self, Self::Traces | Self::AsksForTracer)
@@ -73,7 +73,7 @@ impl fmt::Display for Clash {
 }
 
 impl Tracing {
-    /// Notes once what could not be reached.
+    /// Adds an unreachable item, once.
     pub fn say(&mut self, sentence: String) {
         if !self.beyond.contains(&sentence) {
             self.beyond.push(sentence);
@@ -81,22 +81,22 @@ impl Tracing {
     }
 }
 
-/// Memory or code that was made huge while the program had it in use.
+/// Memory or code made huge while in use by the program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Collapsing {
     /// Passes over all processes of the tree.
     pub passes: u64,
-    /// Stops of one thread: one call of `madvise(MADV_COLLAPSE)` each, or those that put one
-    /// stretch of code into huge pages.
+    /// Stops of one thread: one call of `madvise(MADV_COLLAPSE)` each, or the calls that put one range of code into
+    /// huge pages.
     pub calls: u64,
     /// Bytes that became huge.
     pub bytes: u64,
-    /// Bytes that did not, by the name of the error; those that are tried again count again.
+    /// Bytes that did not, by the name of the error; retries count again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
-    /// How long threads stood for it, in nanoseconds: one at a time.
+    /// Total time for which threads were stopped, in nanoseconds: one at a time.
     pub held_ns: u64,
-    /// The longest stop of them, in nanoseconds.
+    /// The longest of these stops, in nanoseconds.
     pub longest_ns: u64,
 }

@@ -112,9 +112,9 @@ fn a_policy_that_did_not_take_is_marked() {
     assert_eq!(
         details,
         [
-            "the policy was not in force: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
-            "the policy was not in force: /lib/libjemalloc.so.2 is not among the workload's mappings",
-            "the policy was not in force: sys/a should say always, but says never",
+            "the policy was not applied: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
+            "the policy was not applied: /lib/libjemalloc.so.2 is not among the workload's mappings",
+            "the policy was not applied: sys/a should say always, but says never",
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! The policies that ran, with facts of their trials.
+//! The arms of the experiment, with facts about their trials.
 
 use super::Work;
 use super::pages::{huge_bytes, more_huge_bytes};
@@ -67,7 +67,7 @@ fn role(work: &Work<'_>, policy: &Policy) -> ArmRole {
     }
 }
 
-/// What a policy changes, the widest reach of all that it sets.
+/// The scope of a policy's changes, the widest of all its settings.
 pub(super) fn mechanism(realisation: Option<&Realisation>, policy: &Policy) -> Mechanism {
     match realisation {
         Some(it) if !it.files.is_empty() => Mechanism::Machine,
@@ -90,7 +90,7 @@ fn applied(work: &Work<'_>, policy: &str) -> Applied {
     }
 }
 
-/// The call of a policy that has a reason in place of an answer.
+/// The call for a policy with a reason instead of an answer.
 pub(super) fn without_answer(
     work: &Work<'_>,
     policy: &str,

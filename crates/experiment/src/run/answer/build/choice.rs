@@ -13,7 +13,7 @@ use crate::run::plan::{HUGE, Live};
 use crate::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
 use crate::run::record::COLD_REST;
 
-/// The choice; `None` when policies are not what is compared.
+/// The choice; `None` if the comparison is not about policies.
 pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Choice> {
     let verdict = &work.table().verdict;
     let is_compared = work
@@ -26,7 +26,7 @@ pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
     }
     let best = verdict.best.as_deref();
     let vain = best.is_some_and(|best| is_malloc_without_pages(work.context, best));
-    // Nothing recommends a policy whose huge pages are not the reason for its gain.
+    // Recommends no policy whose gain has another reason than its huge pages.
     let other = best.filter(|best| *best != verdict.baseline && !vain);
     if let (Some(live), Some(best)) = (&work.record().header.plan.live, best) {
         return Some(switch(live, best));
@@ -37,7 +37,7 @@ pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
     }
 }
 
-/// The pages that a running process should have: what makes them so now, and the settings to choose from.
+/// The pages that a running process should have: the command that makes them so now, and the settings to choose from.
 fn switch(live: &Live, best: &str) -> Choice {
     let pid = live.pids.first().copied().unwrap_or_default();
     let make_huge = Command {
@@ -65,7 +65,7 @@ fn switch(live: &Live, best: &str) -> Choice {
     }
 }
 
-/// The baseline stays: for good when everything is decided, else for now.
+/// Keeps the baseline: permanently if everything is decided, otherwise for now.
 fn keep(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_decided: bool) -> Choice {
     let alone_decided = decision.pages_alone && !has_open(claims);
     let is_little = matches!(decision.word, Word::Little | Word::NoDifference);
@@ -101,7 +101,7 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
     let mechanism = policy.map_or(Mechanism::Nothing, |it| {
         arms::mechanism(Some(&realisation), it)
     });
-    // Variables and arguments that anybody can set need no hugewise; a machine's settings stand alone.
+    // Variables and arguments that any user can set need no hugewise; system-wide settings are not combined with it.
     let exec = exec(record, best, needs_system).filter(|_| by_hand.is_empty() || !steps.is_empty());
     let ties = claims
         .iter()
@@ -126,7 +126,7 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
     }
 }
 
-/// The runs that a policy is for.
+/// The runs for which a policy is chosen.
 pub(super) fn scope(work: &Work<'_>, policy: &str) -> ChoiceScope {
     let rested = facts::rested(work.record(), work.baseline, policy);
     let limited = rested.is_some_and(|it| it.is_for_back_to_back_runs());
@@ -136,7 +136,7 @@ pub(super) fn scope(work: &Work<'_>, policy: &str) -> ChoiceScope {
     }
 }
 
-/// The claims of what a policy makes worse.
+/// The claims about metrics that a policy makes worse.
 pub(super) fn prices(work: &Work<'_>, claims: &[Claim], policy: &str) -> Vec<ClaimId> {
     let rows = facts::prices(work.record(), work.table(), policy);
     let of_row = |claim: &Claim| {
@@ -154,7 +154,7 @@ pub(super) fn prices(work: &Work<'_>, claims: &[Claim], policy: &str) -> Vec<Cla
         .collect()
 }
 
-/// How a policy was reached, without what this machine did not need: clearing a switch that no parent had set.
+/// How a policy was reached, without steps that this machine did not need: clearing a switch that no parent had set.
 fn needed(work: &Work<'_>, policy: &str) -> Realisation {
     let header = &work.record().header;
     let mut realisation = header.realisations.get(policy).cloned().unwrap_or_default();
@@ -164,7 +164,7 @@ fn needed(work: &Work<'_>, policy: &str) -> Realisation {
     realisation
 }
 
-/// The same without the settings of the machine that the baseline ran with as well, and these.
+/// The same without the system-wide settings that the baseline also used, and these settings.
 fn own(work: &Work<'_>, mut realisation: Realisation) -> (Realisation, Vec<Command>) {
     let baseline = work.record().header.realisations.get(work.baseline);
     let is_common = |file: &FileWrite| baseline.is_some_and(|it| it.files.contains(file));

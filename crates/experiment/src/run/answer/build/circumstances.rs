@@ -66,7 +66,7 @@ fn machine(record: &Record) -> Machine {
     }
 }
 
-/// Seconds from the start of the first trial to that of the last.
+/// Seconds between the start of the first trial and that of the last.
 pub(super) fn seconds(record: &Record) -> Option<f64> {
     let begun = record.trials.first()?.started_unix_ms;
     let last = record.trials.last()?.started_unix_ms;
@@ -106,7 +106,7 @@ fn continued(record: &Record) -> Vec<(u32, u64)> {
     .collect()
 }
 
-/// The program that did the work, when the command names another.
+/// The program that did the work, if the command names another one.
 fn ran(record: &Record) -> Option<String> {
     let plan = &record.header.plan;
     if plan.bench.is_some() || !plan.programs.is_empty() {

@@ -17,8 +17,8 @@ use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Quantile, holm};
 use crate::run::trial::Role;
 
-/// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
-/// after idle, starts, and all other metrics.
+/// Every claim: first the judged metric, then contrasts that isolate huge pages, the controls, runs after idle, starts,
+/// and all other metrics.
 pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
     let mut claims = Vec::new();
     claims.extend(verdicts(work));
@@ -73,7 +73,7 @@ fn provisional<'a>(work: &Work<'a>, policy: &str, metric: &str) -> Option<&'a Pr
     shown.iter().find(|it| it.metric == metric)
 }
 
-/// What may be said of a policy.
+/// The call for a policy.
 fn verdict_call(work: &Work<'_>, policy: &str, answer: PolicyAnswer, row: &Comparison) -> Call {
     let verdict = &work.table().verdict;
     if has_same_pages(work, row) {
@@ -97,7 +97,7 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: PolicyAnswer, row: &Compa
     }
 }
 
-/// Huge pages alone: a policy against the same malloc with small pages.
+/// The isolated effect of huge pages: a policy against the same malloc with small pages.
 fn pages_alone<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     work.table().pages_alone.iter().map(|it| {
         let row = &it.comparison;
@@ -124,7 +124,7 @@ fn control(work: &Work<'_>) -> Option<Claim> {
     Some(claim)
 }
 
-/// Policies that were not shown to differ from the best one.
+/// Policies not shown to differ from the best one.
 fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let verdict = &work.table().verdict;
     let best = verdict.best.clone().unwrap_or_default();
@@ -152,7 +152,7 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     })
 }
 
-/// By how much more a program gains from a policy than the first one does.
+/// The additional gain of a program from a policy over the first program's gain.
 fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     work.table()
         .interactions
@@ -229,7 +229,7 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     })
 }
 
-/// Resident and charged memory, which hugetlb pages are no part of.
+/// Resident and charged memory, which exclude hugetlb pages.
 const RESIDENT: [MetricId; 5] = [
     MetricId::PeakRssBytes,
     MetricId::PeakTreeRssBytes,
@@ -238,7 +238,7 @@ const RESIDENT: [MetricId; 5] = [
     MetricId::RssMeanBytes,
 ];
 
-/// Returns the bytes of a pool that a row of memory leaves out under one of its two arms.
+/// Returns the bytes of a pool that a memory metric excludes under one of its two arms.
 fn pool_left_out(work: &Work<'_>, row: &Comparison) -> Option<f64> {
     let is_memory = RESIDENT.iter().any(|id| id.name() == row.metric);
     let used = |arm: &String| {
@@ -250,17 +250,17 @@ fn pool_left_out(work: &Work<'_>, row: &Comparison) -> Option<f64> {
     arms.into_iter().filter(|_| is_memory).find_map(used)
 }
 
-/// Returns true when a cell of a bench has the same pages under the policy and the baseline.
+/// Returns true if a cell of a bench has the same pages under the policy and the baseline.
 fn has_same_pages(work: &Work<'_>, row: &Comparison) -> bool {
     let cells = work.source.cells.filter(|_| work.source.other.is_none());
     cells.is_some_and(|cells| cells.has_same_pages(&row.metric, &row.policy))
 }
 
-/// The part of the error of all rows that the asked ones share; all others have the rest.
+/// The part of the error of all rows that the requested ones share; all others have the rest.
 const OF_ASKED: f64 = 0.6;
 
-/// The rows whose effect is shown though all rows of an experiment share 5 %, by Holm's correction. The asked
-/// ones, which most of it is for, are those that the workload prints, its requests and its price in memory.
+/// The rows whose effect is shown even though all rows of an experiment share 5 %, by Holm's correction. Most of the
+/// error is for the requested rows: those printed by the workload, its requests, and its cost in memory.
 struct Corrected<'a> {
     shown: Vec<&'a Comparison>,
 }
@@ -283,14 +283,14 @@ impl<'a> Corrected<'a> {
     }
 }
 
-/// Returns true for a row that the workload prints, of its requests, or of its price in memory.
+/// Returns true for a row printed by the workload, about its requests, or about its cost in memory.
 fn is_asked(work: &Work<'_>, row: &Comparison) -> bool {
     let mut printed = work.record().header.plan.printed.iter();
     let is_printed = printed.any(|known| known.name == row.metric);
     is_printed || is_of_requests(row) || facts::is_price_of_memory(row)
 }
 
-/// Returns true for a claim that is shown beside an open verdict: user time, or a row that is asked for.
+/// Returns true for a claim shown together with an open verdict: user time, or a requested row.
 pub(super) fn is_shown_beside(work: &Work<'_>, claim: &Claim) -> bool {
     let contrast = &claim.contrast;
     let mut rows = work.table().comparisons.iter();
@@ -305,7 +305,7 @@ pub(super) fn is_shown_beside(work: &Work<'_>, claim: &Claim) -> bool {
         && row.is_some_and(|row| is_user_time || is_asked(work, row))
 }
 
-/// The rows that are shown if all of these share an error. Facts need no test.
+/// The rows shown if all of these share an error. Facts need no test.
 fn shown_together<'a>(rows: &[&'a Comparison], error: f64) -> Vec<&'a Comparison> {
     let p: Vec<f64> = rows.iter().map(|row| row.p.unwrap_or(1.0)).collect();
     let adjusted = holm(&p).into_iter().zip(rows);
@@ -330,7 +330,7 @@ fn is_of_requests(row: &Comparison) -> bool {
     }
 }
 
-/// Whole rounds in which the arm lies on the side of its effect; `None` without an effect.
+/// Number of whole rounds in which the arm is on the side of its effect; `None` without an effect.
 fn agreeing(record: &Record, row: &Comparison) -> Option<u32> {
     let is_above = match (row.ratio, row.difference) {
         (Some(ratio), _) => ratio > 1.0,

@@ -1,4 +1,4 @@
-//! Commands to paste into a shell. Every word that comes from a record is quoted here.
+//! Commands to paste into a shell. All words from a record are quoted here.
 
 use crate::base::shell;
 use crate::run::answer::{Command, ManualStep};
@@ -10,14 +10,14 @@ use crate::run::policy::{Numa, Settings, environment};
 use crate::run::record::{Header, Record};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
-/// Longer workloads are left for the reader to put in.
+/// Longer workloads are replaced by a placeholder.
 const WORKLOAD_WIDTH: usize = 200;
 
-/// Stands for a workload that is left for the reader to put in.
+/// The placeholder for a workload.
 const WORKLOAD: &str = "COMMAND";
 
 impl Command {
-    /// A line that changes nothing but what it starts.
+    /// A line without effects other than those of the program it starts.
     pub(super) fn new(line: String) -> Self {
         Self {
             line,
@@ -27,7 +27,7 @@ impl Command {
     }
 }
 
-/// The commands that put a policy in force by hand, and the steps that no command does.
+/// The commands that apply a policy by hand, and the steps that have no command.
 pub(super) fn by_hand(
     record: &Record,
     realisation: &Realisation,
@@ -52,7 +52,7 @@ pub(super) fn by_hand(
     (files.chain(command).collect(), steps.collect())
 }
 
-/// The command that writes a setting of the machine.
+/// The command that writes a system-wide setting.
 pub(super) fn of_machine(file: &FileWrite) -> Command {
     Command {
         line: write(file),
@@ -61,7 +61,7 @@ pub(super) fn of_machine(file: &FileWrite) -> Command {
     }
 }
 
-/// The command that runs the workload under a policy by `hugewise exec`; `None` when its arguments are all.
+/// The command that runs the workload under a policy by `hugewise exec`; `None` if arguments alone are enough.
 pub(super) fn exec(record: &Record, policy: &str, needs_system: bool) -> Option<Command> {
     let plan = &record.header.plan;
     let policy = plan.policies.iter().find(|known| known.name == policy)?;
@@ -87,17 +87,17 @@ pub(super) fn exec(record: &Record, policy: &str, needs_system: bool) -> Option<
     })
 }
 
-/// The workload with the arguments of a policy, as a shell takes it.
+/// The workload with the arguments of a policy, quoted for a shell.
 pub(super) fn workload(record: &Record, arguments: &[String]) -> String {
     written(record, arguments).unwrap_or_else(|| WORKLOAD.to_owned())
 }
 
-/// A command as a shell takes it, with its input; `None` when it is too long.
+/// A command quoted for a shell, with its input; `None` if it is too long.
 fn written(record: &Record, arguments: &[String]) -> Option<String> {
     let header = &record.header;
     let command = header.command_with(arguments);
     let line = command.first().filter(|_| header.plan.shell);
-    // A line that begins with its program is pasted as it is.
+    // A line that begins with its program is pasted unchanged.
     let is_plain = |line: &&String| {
         CommandLine::Line((*line).clone()).program().is_some() && plain(line) == **line
     };
@@ -115,7 +115,7 @@ fn written(record: &Record, arguments: &[String]) -> Option<String> {
     (words.chars().count() <= WORKLOAD_WIDTH).then_some(words)
 }
 
-/// What each trial read from: the file of `--stdin`, or a stdin whose name is not known.
+/// The stdin of each trial: the file of `--stdin`, or a stdin without a known name.
 fn input(header: &Header) -> Option<String> {
     let mut words = header.made_by.iter().take_while(|word| *word != "--");
     let file = words.find_map(|word| match word.strip_prefix("--stdin") {
@@ -130,7 +130,7 @@ fn input(header: &Header) -> Option<String> {
     }
 }
 
-/// A command that measures again, reading from where the first one did.
+/// A command that measures again, with the same stdin as the first one.
 pub(super) fn with_input(header: &Header, line: String) -> Command {
     let has_flag = header
         .made_by
@@ -143,7 +143,7 @@ pub(super) fn with_input(header: &Header, line: String) -> Command {
     })
 }
 
-/// `-p PORT` of `-p {port}`: each server has its own, so the reader puts it in.
+/// `-p PORT` for `-p {port}`: each server has a different one, so the reader fills it in.
 fn with_blanks(line: &str) -> String {
     let mut pieces = line.split('{');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -172,7 +172,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .collect();
     steps.extend(surroundings(realisation).map(|step| match step {
         ManualStep::CgroupLimits(limits) => format!(
-            "a cgroup of its own, as by systemd-run --scope -p {}",
+            "a separate cgroup, as by systemd-run --scope -p {}",
             limits.join(" -p ")
         ),
         ManualStep::Call(text) | ManualStep::Prefix(text) | ManualStep::Arguments(text) => text,
@@ -191,7 +191,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     steps
 }
 
-/// What bounds the program's memory, and the nodes it lies on.
+/// The limits of the program's memory, and its nodes.
 fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
     let MemoryLimits {
         max_bytes,
@@ -233,7 +233,7 @@ fn tracer(tracer: &TreeTracer) -> Option<&'static str> {
     }
 }
 
-/// What is made huge while the program runs.
+/// Memory and code made huge while the program runs.
 fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
     let collapse = realisation.collapse.map(|when| {
         let when = when.clause();

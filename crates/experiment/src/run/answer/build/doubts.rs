@@ -1,4 +1,4 @@
-//! Reasons not to rely on the answer, the gravest first.
+//! Reasons not to rely on the answer, the most serious first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ use crate::run::policy::realise::Realisation;
 use crate::run::record::{Record, RemovalReason, by_our_means};
 use crate::run::trial::{Mark, Pacing, Reading, Trial};
 
-/// Servers have to be started as often as this before their starts tell anything.
+/// Servers need this many starts before their starts give evidence.
 pub(super) const STARTS: u32 = 5;
-/// Two starts change alike by chance in half of the cases.
+/// Two starts change in the same direction by chance in half of the cases.
 const FEWEST_STARTS: u32 = 3;
-/// So many runs beyond 95 % of the baseline's are no chance of one in twenty.
+/// This share of runs beyond 95 % of the baseline's exceeds the one in twenty expected by chance.
 const FEW: f64 = 0.1;
 
 /// All doubts.
@@ -89,7 +89,7 @@ fn control(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     match control.outcome(work.table().verdict.threshold, smallest_effect(work)) {
         ControlOutcome::Passed => None,
         ControlOutcome::Failed => Some(Doubt::ControlFailed { claim }),
-        // Without an interval it says nothing: it needs more rounds than a policy.
+        // Without an interval it gives no evidence: it needs more rounds than a policy.
         ControlOutcome::TooWide => {
             let is_known = claims[at].interval.is_some();
             is_known.then_some(Doubt::ControlWide { claim })
@@ -97,7 +97,7 @@ fn control(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     }
 }
 
-/// The smallest effect that may be behind what is reported as better or worse.
+/// The smallest effect compatible with what is reported as better or worse.
 fn smallest_effect(work: &Work<'_>) -> Option<f64> {
     let plan = &work.record().header.plan;
     let policies = work.table().verdict.policies.iter();
@@ -127,7 +127,7 @@ fn failed(record: &Record) -> Option<Doubt> {
     })
 }
 
-/// The last lines of what a program wrote, which say why it failed.
+/// The last lines of a program's output, which show why it failed.
 fn last_lines(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr
         .lines()
@@ -160,7 +160,7 @@ fn afterwards(work: &Work<'_>) -> Option<Doubt> {
         .then_some(Doubt::ChosenAfterwards)
 }
 
-/// A policy that changed no page is one more control of the experiment.
+/// A policy that changed no page is an additional control of the experiment.
 fn without_changed_pages(work: &Work<'_>, claims: &[Claim]) -> Vec<Doubt> {
     let threshold = work.table().verdict.threshold;
     let is_apart = |claim: &Claim| {
@@ -195,7 +195,7 @@ fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt>
     })
 }
 
-/// A malloc that is best without the huge pages that it was asked for.
+/// A malloc that is best without the requested huge pages.
 fn without_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     let best = work.table().verdict.best.as_deref()?;
     let is_vain = work.asks_about_pages() && is_malloc_without_pages(work.context, best);
@@ -215,7 +215,7 @@ fn few_starts(claims: &[Claim]) -> Option<Doubt> {
     })
 }
 
-/// The order mattered, and a policy that it may matter for is open.
+/// The order mattered, and a policy that it may affect is open.
 fn order(work: &Work<'_>) -> Option<Doubt> {
     let verdict = &work.table().verdict;
     let order = verdict.order.as_ref().filter(|order| order.matters())?;
@@ -247,7 +247,7 @@ fn by_chance(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
     })
 }
 
-/// What the mechanism costs, when that was shown or the policy is open.
+/// The cost of the mechanism, if it was shown or the policy is open.
 fn mechanism_cost(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Doubt> {
     let arm = decision.arm.as_deref()?;
     let realisation = work.record().header.realisations.get(arm)?;
@@ -297,7 +297,7 @@ fn some_runs_worse(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
     })
 }
 
-/// Rounds or readings of the judged metric that are missing.
+/// Missing rounds or readings of the judged metric.
 fn left_out(work: &Work<'_>) -> Vec<Doubt> {
     let metric = &work.table().verdict.metric;
     let rows = work.table().comparisons.iter();
@@ -364,7 +364,7 @@ fn latencies(work: &Work<'_>) -> Vec<Doubt> {
     unread.into_iter().chain(closed).collect()
 }
 
-/// From a quarter of the trials on, what disturbed them may be in the interval.
+/// With a quarter of the trials or more, a disturbance may be part of the interval.
 fn disturbed(record: &Record) -> Option<Doubt> {
     let is_other = |mark: &Mark| !matches!(mark, Mark::NotApplied { .. });
     let marked = record

@@ -32,8 +32,8 @@ pub(super) fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> 
     })
 }
 
-/// Runs after idle by the host memory that they met, where a policy met both. What they met was not drawn by lot, so these
-/// rows are no test, and have no interval.
+/// Runs after idle by the state of the host memory, if a policy has both states. The states were not randomised, so
+/// these rows are no test, and have no interval.
 pub(super) fn by_host_memory(work: &Work<'_>) -> Vec<Claim> {
     let is_program = work.asks_about_pages();
     let policies = work.policies().filter(|_| is_program);
@@ -49,7 +49,7 @@ pub(super) fn by_host_memory(work: &Work<'_>) -> Vec<Claim> {
     of_policy.collect()
 }
 
-/// The runs of a policy after idle with these walls, against all of the baseline.
+/// The runs of a policy after idle with these wall times, against all of the baseline.
 fn on_host_memory(
     work: &Work<'_>,
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! Builds the answer from the record and its comparisons. Nothing here makes text.
+//! Builds the answer from the record and its comparisons. This module creates no text.
 //!
 //! To add an effect, add a function to `claims.rs`; to add a doubt, a variant of [`Doubt`](super::Doubt)
 //! and a function to `doubts.rs`.
@@ -36,7 +36,7 @@ mod word;
 pub use commands::describe;
 pub use subject::program_name;
 
-/// Everything that an answer is built from.
+/// The inputs of an answer.
 #[derive(Debug)]
 pub struct Source<'a> {
     /// The record; of two, the earlier.
@@ -47,24 +47,24 @@ pub struct Source<'a> {
     pub other: Option<&'a Record>,
     /// The cells of a bench.
     pub cells: Option<&'a (dyn CellView + 'a)>,
-    /// What is known beside the record.
+    /// Facts from outside the record.
     pub beside: &'a Beside,
 }
 
-/// What is known beside the record: its place, and knowledge about the program.
+/// Facts from outside the record: its place, and knowledge about the program.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// The files of the records, as they are shown.
+    /// The files of the records, as shown to users.
     pub paths: Vec<String>,
-    /// All records of each side, where records are compared.
+    /// All records of each side, if records are compared.
     pub sides: [Vec<String>; 2],
     /// The word that names the record in a command, such as `last`.
     pub word: Option<String>,
-    /// What earlier records of the same experiment say.
+    /// The results of earlier records of the same experiment.
     pub earlier: Vec<String>,
-    /// The program's own setting that may reach pages which no policy did.
+    /// The program's setting that may affect pages beyond the reach of every policy.
     pub own_setting: Option<Policy>,
-    /// Who makes the program and advises against huge pages.
+    /// The vendor of the program, if it advises against huge pages.
     pub objection: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Work<'a> {
         self.source.table
     }
 
-    /// How many records each side has, where several are compared with several.
+    /// Number of records on each side, if several are compared with several.
     fn records_a_side(&self) -> Option<[u32; 2]> {
         let counts = self
             .source
@@ -131,25 +131,25 @@ impl<'a> Work<'a> {
         (counts.iter().max() > Some(&1)).then_some(counts)
     }
 
-    /// Returns true when policies of one program are compared, so that huge pages are the question.
+    /// Returns true if policies of one program are compared, so that huge pages are the question.
     fn asks_about_pages(&self) -> bool {
         let plan = &self.record().header.plan;
         self.source.other.is_none() && plan.programs.is_empty() && plan.bench.is_none()
     }
 
-    /// The comparison by which a policy was judged: of the usual run, the mean or the tail.
+    /// The comparison by which a policy was judged: of the typical run, the mean or the tail.
     fn judged(&self, policy: &str) -> Option<Comparison> {
         judged_row(self.table(), policy)
     }
 
-    /// Returns the policies of the plan that are compared with the baseline.
+    /// Returns the policies of the plan to compare with the baseline.
     fn policies(&self) -> impl Iterator<Item = &'a Policy> + use<'a> {
         let baseline = self.baseline;
         let policies = self.record().header.plan.policies.iter();
         policies.filter(move |policy| policy.name != baseline)
     }
 
-    /// What names the record in a command: its word, else its path.
+    /// The name of the record in a command: its word, otherwise its path.
     fn word(&self) -> Option<&'a str> {
         let beside = self.source.beside;
         beside
@@ -190,7 +190,7 @@ fn judged_row(table: &Table, policy: &str) -> Option<Comparison> {
     }
 }
 
-/// Causes of the same outcome: those about the policy of the answer first, and of these the time first.
+/// Causes of the same outcome: those about the policy of the answer first, and among these the time first.
 fn ranked(mut causes: Vec<Cause>, arm: Option<&str>) -> Vec<Cause> {
     causes.sort_by_key(|cause| {
         let is_about = arm.is_some() && cause.arm.as_deref() == arm;
@@ -199,8 +199,8 @@ fn ranked(mut causes: Vec<Cause>, arm: Option<&str>) -> Vec<Cause> {
     causes
 }
 
-/// Returns the scope of the intervals of the judged metric. Rounds within a life of servers compare the same processes, and so do
-/// the periods of a running one.
+/// Returns the scope of the intervals of the judged metric. Rounds within one start of servers compare the same
+/// processes, and so do the periods of a running one.
 fn holds_for(record: &Record, claims: &[Claim]) -> Option<HoldsFor> {
     let covers = claims.iter().filter_map(|claim| match claim.budget {
         Budget::Verdict => Some(claim.interval?.covers),
@@ -233,7 +233,7 @@ fn judged(record: &Record, table: &Table, claims: &[Claim]) -> Judged {
     }
 }
 
-/// Facts about the metrics that claims and rows name.
+/// Facts about the metrics of claims and rows.
 fn facts(record: &Record, claims: &[Claim], rows: &[super::Row]) -> BTreeMap<String, MetricFacts> {
     let claimed = claims.iter().map(|claim| &claim.contrast.metric);
     let names = claimed.chain(rows.iter().map(|row| &row.metric));
@@ -250,7 +250,7 @@ fn facts(record: &Record, claims: &[Claim], rows: &[super::Row]) -> BTreeMap<Str
     names.map(fact).collect()
 }
 
-/// The answer of each program by itself.
+/// The individual answer for each program.
 fn programs(source: &Source<'_>) -> Vec<Answer> {
     let plan = &source.record.header.plan;
     if source.other.is_some() {

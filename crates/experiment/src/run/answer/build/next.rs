@@ -1,4 +1,4 @@
-//! What to run next, the most useful first.
+//! The next commands to run, the most useful first.
 
 use super::circumstances::seconds;
 use super::commands::with_input;
@@ -21,11 +21,11 @@ use crate::run::record::{COLD_REST, Header, Record, StopReason};
 use crate::run::trial::remedy;
 use crate::text::wrap::quoted;
 
-/// Nobody is sent to wait for longer, in minutes.
+/// No suggestion takes longer, in minutes.
 const MOST_MINUTES: u64 = 60;
-/// An effect of the size that is seen is decided once its interval is so much narrower.
+/// An effect of the observed size is decided once its interval is narrower by this factor.
 const NARROWER: f64 = 1.3;
-/// Runs of each after idle: when so many left it open, as many again hardly tell.
+/// Runs of each after idle: if this many did not decide, as many again are unlikely to.
 const ENOUGH_RUNS: u32 = 8;
 /// Twenty rounds of the policy, the baseline and the control.
 const ENOUGH_TRIALS: f64 = 60.0;
@@ -79,7 +79,7 @@ fn step(step: NextStep, minutes: Option<u64>, command: Option<Command>) -> Next 
     }
 }
 
-/// The time that would decide an open claim: of the word's policy, or the one with the most to gain.
+/// The time that would decide an open claim: of the word's policy, or of the one with the most to gain.
 fn decide(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_set: bool) -> Option<Next> {
     let is_open = matches!(
         decision.word,
@@ -97,7 +97,7 @@ fn decide(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_set: bool) 
     more_rounds(work, &claims[claim.0], claim, &row)
 }
 
-/// Returns true when the program keeps huge pages from its memory, and no policy reaches it.
+/// Returns true if the program keeps huge pages from its memory, and no policy can change that.
 fn is_shut_out(work: &Work<'_>) -> bool {
     let causes = crate::run::cause::causes(work.record(), work.table());
     let is_it = |cause: &Cause| {
@@ -106,7 +106,7 @@ fn is_shut_out(work: &Work<'_>) -> bool {
     causes.iter().any(is_it) && work.table().verdict.reasons.len() == work.policies().count()
 }
 
-/// The same on other host memory, when the effect depends on what ran before.
+/// The same on other host memory, if the effect depends on what ran before.
 fn other_memory(work: &Work<'_>, decision: &Decision) -> Option<Next> {
     let header = &work.record().header;
     let idle_seconds = match header.plan.host_memory {
@@ -123,7 +123,7 @@ fn other_memory(work: &Work<'_>, decision: &Decision) -> Option<Next> {
         .then(|| step(next, None, Some(with_input(header, line))))
 }
 
-/// A policy that makes as many pages huge as the chosen one without its tracer, when that is open.
+/// A policy without a tracer that makes as many pages huge as the chosen one, if the choice is open.
 fn untraced(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Option<Next> {
     const AS_MANY: f64 = 0.9;
     let best = choice?.arm.as_deref()?;
@@ -147,7 +147,7 @@ fn is_undecided(work: &Work<'_>, arm: &str) -> bool {
         && !verdict.reasons.contains_key(arm)
 }
 
-/// Of the open policies that of which most may be gained, and not less than may be lost.
+/// The open policy with the most to gain, if that is at least as much as it may lose.
 fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
     let plan = &work.record().header.plan;
     let open = work.policies().filter(|policy| {
@@ -164,7 +164,7 @@ fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
         .map(|(_, row)| row)
 }
 
-/// The command that would decide a claim, when that is not too long.
+/// The command that would decide a claim, if it is not too long.
 fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) -> Option<Next> {
     let needs = missing_seconds(work, claim, row).filter(|_| is_of_interest(work, claim, row))?;
     let minutes = minutes(needs).max(2);
@@ -186,7 +186,7 @@ fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) ->
     ))
 }
 
-/// Nobody is sent to wait for an effect within the threshold.
+/// An effect within the threshold is not worth waiting for.
 fn is_of_interest(work: &Work<'_>, claim: &Claim, row: &Comparison) -> bool {
     let threshold = work.table().verdict.threshold.ln_1p();
     too_few(claim).is_some()
@@ -194,7 +194,7 @@ fn is_of_interest(work: &Work<'_>, claim: &Claim, row: &Comparison) -> bool {
         || row.ratio.is_none_or(|ratio| ratio.ln().abs() > threshold)
 }
 
-/// How many times the rounds so far are needed when there are too few to decide anything.
+/// The factor by which more rounds are needed, if there are too few to decide anything.
 fn too_few(claim: &Claim) -> Option<f64> {
     match claim.call {
         Call::Open(Needs {
@@ -205,7 +205,7 @@ fn too_few(claim: &Claim) -> Option<f64> {
     }
 }
 
-/// Seconds that the missing rounds take: an interval narrows with the square root of the rounds.
+/// Duration of the missing rounds in seconds: an interval narrows with the square root of the rounds.
 fn missing_seconds(work: &Work<'_>, claim: &Claim, row: &Comparison) -> Option<f64> {
     let by_width = || {
         let (low, high) = row
@@ -220,7 +220,7 @@ fn missing_seconds(work: &Work<'_>, claim: &Claim, row: &Comparison) -> Option<f
             .max(work.table().verdict.threshold.ln_1p());
         Some((NARROWER * half / wanted).powi(2))
     };
-    // Two single runs a round have no interval before the rounds that can decide.
+    // Two single runs a round have no interval before the fewest rounds that can decide.
     let by_count = || {
         let of_single_runs = row.baseline != work.table().verdict.baseline;
         let needed = f64::from(fewest_rounds_of_single_runs() + 1);
@@ -230,21 +230,21 @@ fn missing_seconds(work: &Work<'_>, claim: &Claim, row: &Comparison) -> Option<f
     Some(seconds(work.record())? * (factor - 1.0).max(1.0))
 }
 
-/// The command by which an experiment goes on.
+/// The command that continues an experiment.
 fn continued(work: &Work<'_>) -> Option<String> {
     let verb = work.record().header.made_by.get(1);
     let path = work.word().filter(|_| verb.is_some_and(|it| it == "run"));
     path.map(|path| format!("hugewise run --continue {}", quoted(path)))
 }
 
-/// The same for a time.
+/// The same for a given time.
 fn continued_for(work: &Work<'_>, minutes: u64) -> Option<Command> {
     let command = continued(work)?;
     Some(Command::new(format!("{command} --max-time {minutes}m")))
 }
 
-/// Starts that tell whether the effect on the judged metric holds beyond the processes that were measured. The rounds of
-/// a start say nothing about it, however many there are.
+/// Starts that show whether the effect on the judged metric generalises beyond the measured processes. The rounds of
+/// one start give no evidence about that, however many there are.
 fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
     let arm = decision.arm.as_deref()?;
     let is_it = |claim: &Claim| {
@@ -277,7 +277,7 @@ fn go_on(work: &Work<'_>) -> Option<Next> {
     Some(step(NextStep::Continue, None, Some(Command::new(command))))
 }
 
-/// Runs after idle that were not measured, or left it open.
+/// Runs after idle that were not measured, or did not decide.
 fn after_idle(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Option<Next> {
     let choice = choice?;
     let arm = choice.arm.as_deref().filter(|arm| *arm != work.baseline)?;
@@ -308,7 +308,7 @@ fn minutes(seconds: f64) -> u64 {
     (seconds / 60.0).ceil() as u64
 }
 
-/// An experiment of its own whose runs all come after idle.
+/// A separate experiment with all runs after idle.
 fn measured_after_idle(work: &Work<'_>, arm: &str, next: NextStep) -> Next {
     let header = &work.record().header;
     let wall = work
@@ -337,7 +337,7 @@ fn measured_after_idle(work: &Work<'_>, arm: &str, next: NextStep) -> Next {
     step(next, Some(minutes), Some(with_input(header, line)))
 }
 
-/// Judge by the usual run, when the slow runs are rare.
+/// Judge by the typical run, if the slow runs are rare.
 fn judge_typical(work: &Work<'_>, decision: &Decision) -> Option<Next> {
     let word = work.word().map_or("RECORD".into(), quoted);
     let goes_both_ways = matches!(decision.word, Word::RareSlow | Word::Mixed);
@@ -347,7 +347,7 @@ fn judge_typical(work: &Work<'_>, decision: &Decision) -> Option<Next> {
     })
 }
 
-/// The same settings with small pages beside a policy that changes more than pages, or more rounds of both.
+/// The same settings with small pages, for a policy that changes more than pages, or more rounds of both.
 fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
     let arm = decision
         .arm
@@ -376,7 +376,7 @@ fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
         thp: Some(Thp::Never),
         ..policy.settings.clone()
     };
-    // A malloc with small pages is dropped once its own question is answered, unless it has a baseline.
+    // A malloc with small pages is dropped once its question is answered, unless it has a baseline.
     let baseline = work.context.settings(work.baseline);
     let settings = match policy.settings.malloc_alone() {
         Some(_) => vec![&baseline, &policy.settings, &small],
@@ -392,7 +392,7 @@ fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     Some(step(next, Some(minutes), Some(with_input(header, line))))
 }
 
-/// About how long an experiment with so many policies takes, when its trials take as long as these did.
+/// Approximate duration of an experiment with so many policies, if its trials take as long as these did.
 fn experiment_minutes(work: &Work<'_>, policies: usize) -> u64 {
     let trials = work.record().trials.len().max(1) as f64;
     let trial = seconds(work.record()).unwrap_or(0.0) / trials;
@@ -401,7 +401,7 @@ fn experiment_minutes(work: &Work<'_>, policies: usize) -> u64 {
     minutes(needed.max(USUAL_TIME.as_secs_f64()))
 }
 
-/// The setting that leaves huge pages on in a program that switches them off for itself.
+/// The setting that keeps huge pages enabled in a program that disables them.
 fn leave_on(work: &Work<'_>) -> Option<Next> {
     let header = &work.record().header;
     let reasons = &work.table().verdict.reasons;
@@ -428,7 +428,7 @@ fn leave_on(work: &Work<'_>) -> Option<Next> {
     ))
 }
 
-/// The settings with the arguments that leave huge pages on in a program, when they are known.
+/// The settings with the arguments that keep huge pages enabled in a program, if they are known.
 fn left_on(settings: &Settings, program: &str) -> Option<Settings> {
     let arguments = remedy(program)?.split(' ').map(str::to_owned);
     Some(Settings {
@@ -437,13 +437,13 @@ fn left_on(settings: &Settings, program: &str) -> Option<Settings> {
     })
 }
 
-/// Returns true when the workload has a place for these arguments: a line for the shell may be several commands.
+/// Returns true if the workload has a position for these arguments: a shell line may consist of several commands.
 fn has_place(header: &Header, arguments: &[String]) -> bool {
     let fits = |line: &String| in_line(line, arguments).is_ok();
     !header.plan.shell || header.plan.command.iter().all(fits)
 }
 
-/// A policy that may reach pages which none reached.
+/// A policy that may affect pages that no other one did.
 fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
     let unreached = matches!(decision.word, Word::SamePages | Word::CouldNotTry);
     if !unreached || decision.arm.is_some() || smallness(work).is_some() {
@@ -485,7 +485,7 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
     steps
 }
 
-/// The program's own setting, when it was not tried and its command does not have it.
+/// The program's setting, if it was not tried and is not in its command.
 fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     let header = &work.record().header;
     let policy = work.source.beside.own_setting.as_ref()?;
@@ -499,12 +499,12 @@ fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
 fn other_policy(record: &Record) -> Option<(PageReach, String, String)> {
     let header = &record.header;
     let mut policies = header.plan.policies.iter();
-    // It reaches all private memory: when it found nothing, no other setting does.
+    // It reaches all private memory: if it found nothing, no other setting does.
     if policies.clone().any(|it| it.settings.collapse.is_some()) {
         return None;
     }
     let later = collapsed_later();
-    // What keeps one tracer from it keeps the other.
+    // An obstacle for one tracer is one for the other.
     let mut names = policies.clone().map(|it| &it.name);
     let is_closed = names.any(|name| not_reached(record, name).is_some());
     if !is_closed && realise(&later, &header.host, Means::Process).is_ok() {
@@ -532,7 +532,7 @@ fn other_policy(record: &Record) -> Option<(PageReach, String, String)> {
     })
 }
 
-/// The same policy by the machine's setting, when its tracer or library costs something or it is open.
+/// The same policy by the system-wide setting, if its tracer or library has a cost or it is open.
 fn without_mechanism(work: &Work<'_>, claims: &[Claim]) -> Option<Next> {
     let header = &work.record().header;
     let best = work.table().verdict.best.as_deref();
@@ -573,7 +573,7 @@ fn as_root(command: Command) -> Command {
     }
 }
 
-/// Policies that a missing right kept from being tried.
+/// Policies not tried because of a missing permission.
 fn not_tried(work: &Work<'_>) -> Option<Next> {
     let header = &work.record().header;
     let omission = header.plan.not_tried.as_ref()?;
@@ -589,7 +589,7 @@ fn not_tried(work: &Work<'_>) -> Option<Next> {
     Some(step(next, None, command))
 }
 
-/// The report in full.
+/// The full report.
 fn verbose(work: &Work<'_>) -> Option<Next> {
     let beside = work.source.beside;
     let quote = |paths: &[String]| paths.iter().map(|path| quoted(path)).collect();

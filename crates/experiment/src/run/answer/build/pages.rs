@@ -1,4 +1,4 @@
-//! Which policies gave a program more huge pages than the baseline, and which fewer.
+//! Classifies policies by whether they gave a program more or fewer huge pages than the baseline.
 
 use crate::run::cause::Context;
 use crate::run::compare::PolicyAnswer;
@@ -6,13 +6,13 @@ use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
 use crate::run::metric::MetricId;
 use crate::run::trial::{A_GOOD_PART, huge_memory};
 
-/// Of many huge pages a tenth more or less is no other policy, but other moments of samples and layouts of
-/// memory.
+/// A difference of a tenth between many huge pages comes from the timing of samples and memory layout, not from the
+/// policy.
 const ALIKE: f64 = 0.1;
 
-/// How many more bytes were huge under a policy than under the baseline: negative where fewer were,
-/// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is
-/// known: from the faults, or else from the settings. `None` where nothing tells.
+/// How many more bytes were huge under a policy than under the baseline: negative if there were fewer, zero if the
+/// pages were equal. Without samples the result is one huge page, and only its sign is known: from the faults,
+/// otherwise from the settings. `None` if there is no evidence.
 pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
     if context.answer(policy) == Some(PolicyAnswer::NoEffect) {
         return Some(0.0);
@@ -20,7 +20,7 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
     sampled(context, policy).or_else(|| by_settings(context, policy))
 }
 
-/// Whether a policy changed no page: it had no effect, or its time is open and its pages were those of the
+/// Returns true if a policy changed no page: it had no effect, or its time is open and its pages were those of the
 /// baseline.
 pub fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
     match context.answer(policy) {
@@ -32,8 +32,8 @@ pub fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
     }
 }
 
-/// Whether a policy lets malloc ask for huge pages and none was made, so that whatever it changes has another reason.
-/// Malloc alone is meant to have none.
+/// Returns true if a policy lets malloc ask for huge pages and none was made. Any effect of it then has another reason.
+/// The allocator-only policy is meant to have none.
 pub(super) fn is_malloc_without_pages(context: &Context<'_>, policy: &str) -> bool {
     let baseline = context.settings(context.baseline());
     let settings = context.settings(policy);
@@ -42,7 +42,7 @@ pub(super) fn is_malloc_without_pages(context: &Context<'_>, policy: &str) -> bo
         && more_huge_bytes(context, policy) == Some(0.0)
 }
 
-/// From what was read while the trials ran; `None` where neither huge pages nor faults were.
+/// From the readings of running trials; `None` if they contain neither huge pages nor faults.
 fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
     let both = |metric: &str| {
         let there = context.medians.get(context.baseline(), metric).ok()?;
@@ -68,8 +68,8 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
         if farthest.abs() > page.max(0.01 * peak) {
             return Some(farthest);
         }
-        // A server faults as its requests come, and lives from one sample to the next. What sets something else too is
-        // not dismissed by its pages.
+        // A server faults as requests arrive, and lives longer than one sampling interval. Policies with other settings
+        // are not dismissed by their pages.
         let baseline = context.settings(context.baseline());
         let is_about_pages = context.settings(policy).is_sibling_of(&baseline);
         if is_about_pages && context.record.header.plan.service.is_some() {
@@ -85,19 +85,19 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
     })
 }
 
-/// Whether both have huge pages, and as many but for a few.
+/// Returns true if both have huge pages, in almost equal number.
 fn are_alike([there, here]: [f64; 2], page: f64) -> bool {
     let (less, more) = (there.min(here), there.max(here));
     less >= MANY_PAGES * page && more - less <= ALIKE * more
 }
 
-/// How many bytes were huge under a policy.
+/// Number of huge bytes under a policy.
 pub(super) fn huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
     let read = |metric| context.medians.get(policy, metric).ok();
     huge_memory(read, huge_page(context))
 }
 
-/// How much the mode of a policy allows: the more, the higher.
+/// How permissive the mode of a policy is: the more it allows, the higher.
 fn rank(context: &Context<'_>, policy: &str) -> u8 {
     match context.mode(policy) {
         "always" => 2,
@@ -106,7 +106,7 @@ fn rank(context: &Context<'_>, policy: &str) -> u8 {
     }
 }
 
-/// From what the policies set.
+/// From the settings of the policies.
 fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
     let baseline = context.baseline();
     let page = huge_page(context);
@@ -115,15 +115,15 @@ fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
     match here.cmp(&there) {
         std::cmp::Ordering::Greater => Some(page),
         std::cmp::Ordering::Less => Some(-page),
-        // What a sibling sets of the program, such as malloc=thp, asks for huge pages.
+        // A sibling's program setting, such as malloc=thp, asks for huge pages.
         std::cmp::Ordering::Equal => {
             (!settings[0].differs_only_in_pages(&settings[1])).then_some(page)
         }
     }
 }
 
-/// How many bytes are huge under the baseline, where every policy has as many; `None` where any has more or
-/// fewer, or there are none.
+/// Number of huge bytes under the baseline, if every policy has as many; `None` if any has more or fewer, or there are
+/// none.
 pub(super) fn same_huge_bytes(context: &Context<'_>) -> Option<f64> {
     let there = huge_bytes(context, context.baseline())?;
     let mut policies = context.table.verdict.policies.keys();
@@ -135,8 +135,8 @@ pub(super) fn same_huge_bytes(context: &Context<'_>) -> Option<f64> {
         .then_some(there)
 }
 
-/// Whether so many more or fewer huge bytes are worth an answer: more than one page, or one that is a good part of the
-/// program's memory.
+/// Returns true if a difference of so many huge bytes deserves an answer: more than one page, or one page that is a
+/// large part of the program's memory.
 pub(super) fn is_telling(context: &Context<'_>, more: f64) -> bool {
     let page = huge_page(context);
     let peak = context
@@ -146,7 +146,7 @@ pub(super) fn is_telling(context: &Context<'_>, more: f64) -> bool {
     more.abs() > page || more.abs() == page && is_good_part()
 }
 
-/// What stands for one huge page, in bytes, where only the faults or the settings tell.
+/// The size that represents one huge page, in bytes, if only the faults or the settings are known.
 pub(super) fn huge_page(context: &Context<'_>) -> f64 {
     context.host().pmd_bytes().unwrap_or(1) as f64
 }

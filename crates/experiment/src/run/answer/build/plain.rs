@@ -7,7 +7,7 @@ use crate::run::answer::{
 use crate::run::compare::{Change, Comparison, Scale};
 use crate::run::metric::Better;
 
-/// The call of a row by itself.
+/// The call for a row as a single claim.
 pub(super) fn plain_call(change: Change, better: Better) -> Call {
     match (change, better) {
         (Change::NoDifference, _) => Call::Same,

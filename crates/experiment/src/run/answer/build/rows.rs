@@ -16,10 +16,10 @@ use crate::run::trial::readings;
 use crate::text::document::Level;
 use crate::text::wrap::plain;
 
-/// Samples that saw less than this share of what huge faults brought missed most of it.
+/// Samples that contain less than this share of the memory from huge faults missed most of it.
 const SEEN: f64 = 0.5;
 
-/// Every row. Those of the first screen are marked.
+/// Every row. Those on the first screen are marked.
 pub(super) fn rows(work: &Work<'_>) -> Vec<Row> {
     let table = Table::of(work);
     let mut rows = match work.source.cells {
@@ -43,11 +43,11 @@ pub(super) fn rows(work: &Work<'_>) -> Vec<Row> {
     rows
 }
 
-/// What rows are made from.
+/// The inputs of rows.
 struct Table<'a, 'w> {
     work: &'w Work<'a>,
     medians: Medians<'a>,
-    /// Metrics whose values were counted, so that percentiles stand for them.
+    /// Metrics with counted values, represented by percentiles.
     counted: BTreeSet<&'a str>,
     arms: Vec<&'a str>,
 }
@@ -81,7 +81,7 @@ impl<'a, 'w> Table<'a, 'w> {
         rows
     }
 
-    /// The metrics: the judged one, what was printed, what requests gave, and the others.
+    /// The metrics: the judged one, the printed ones, those of requests, and the others.
     fn names(&self) -> Vec<String> {
         let record = self.work.record();
         let mut present = readings::names(record.trials.iter().map(|trial| &trial.readings));
@@ -130,7 +130,7 @@ impl<'a, 'w> Table<'a, 'w> {
             metric: metric.name.to_string(),
             statistic,
             label: match statistic {
-                // Beside the percentiles of all trials together.
+                // In addition to the percentiles of all trials together.
                 Statistic::Center if counted => format!("{}, by trial", plain(&metric.label)),
                 _ => label(metric, statistic),
             },
@@ -147,7 +147,7 @@ impl<'a, 'w> Table<'a, 'w> {
             Statistic::Quantile(quantile) if counted => {
                 percentile(self.work.record(), arm, &metric.name, quantile).ok_or(Missing::TooShort)
             }
-            // A property of a sample that only its comparison knows.
+            // A property of a sample that only its comparison contains.
             Statistic::Quantile(_) => {
                 let rows = self.comparisons(metric, statistic);
                 let mut known = rows.filter(|row| row.n > 0);
@@ -197,7 +197,7 @@ impl<'a, 'w> Table<'a, 'w> {
     }
 }
 
-/// The first screen of a server has two percentiles of requests; the time of a load says nothing beside them.
+/// The first screen of a server has two percentiles of requests; the duration of its load adds nothing.
 fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
     let is_one_of = |ids: &[MetricId]| ids.iter().any(|id| id.name() == row.metric);
     let is_left = is_one_of(&[
@@ -221,7 +221,7 @@ fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
     !is_left && !is_other_tail && !is_other_quantile && (!is_aside || decided())
 }
 
-/// The price in memory, the huge pages and the tail of requests: whether a policy did anything, and what it cost.
+/// The cost in memory, the huge pages and the tail of requests: they show whether a policy did anything, and its price.
 fn stays(metric: &str, statistic: Statistic) -> bool {
     let kept = [MetricId::PeakRssBytes, MetricId::HugeAnonPeakBytes];
     let is_tail = match statistic {
@@ -233,7 +233,7 @@ fn stays(metric: &str, statistic: Statistic) -> bool {
     is_tail || statistic == Statistic::Center && kept.iter().any(|id| id.name() == metric)
 }
 
-/// Returns true when an arm should have a value.
+/// Returns true if an arm should have a value.
 fn is_requested(row: &Row) -> bool {
     row.cells.iter().any(|cell| {
         !matches!(
@@ -243,8 +243,8 @@ fn is_requested(row: &Row) -> bool {
     })
 }
 
-/// The first screen has the huge pages that samples saw, or the huge faults of a short program whose huge pages
-/// came and went between two samples.
+/// The first screen has the huge pages from samples, or the huge faults of a short program whose huge pages came and
+/// went between two samples.
 fn either_huge_pages_or_faults(rows: &mut [Row], huge_page_bytes: f64) {
     let most = |rows: &[Row], id: MetricId| {
         let row = rows

@@ -38,7 +38,7 @@ pub(super) fn per_start(work: &Work<'_>) -> Vec<Claim> {
     found.into_iter().map(claim).collect()
 }
 
-/// What may be said of starts that were not measured: starts are the unit, and their rounds are not.
+/// The call for unmeasured starts: the starts are the unit, not their rounds.
 fn call_of_starts(work: &Work<'_>, it: &Starts) -> Call {
     let threshold = 1.0 + work.table().verdict.threshold;
     let is_small = |[low, high]: [f64; 2]| low >= 1.0 / threshold && high <= threshold;

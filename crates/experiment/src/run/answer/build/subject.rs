@@ -37,8 +37,8 @@ pub(super) fn subject(source: &Source<'_>) -> Subject {
     }
 }
 
-/// The name of a record's program: the last part of its path. A line for the shell that prepares
-/// something first names no program.
+/// The name of a record's program: the last part of its path. A shell line that first prepares something names no
+/// program.
 #[must_use]
 pub fn program_name(record: &Record) -> &str {
     let plan = &record.header.plan;

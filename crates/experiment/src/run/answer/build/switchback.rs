@@ -1,4 +1,4 @@
-//! The memory that was switched, from the plan and the periods.
+//! The switched memory, from the plan and the periods.
 
 use crate::run::answer::Switchback;
 use crate::run::metric::live::LiveMetric;
@@ -7,7 +7,7 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
-/// Returns what was switched; `None` if the record is none of a running process.
+/// Returns the switched memory; `None` if the record is not of a running process.
 pub(super) fn switchback(record: &Record) -> Option<Switchback> {
     let live = record.header.plan.live.as_ref()?;
     let bytes = |blocks: u64| (blocks * live.huge_page_bytes) as f64;
@@ -42,7 +42,7 @@ fn values<'a>(trials: impl Iterator<Item = &'a Trial>, metric: LiveMetric) -> Ve
     trials.filter_map(|it| it.value(metric)).collect()
 }
 
-/// Returns the share of the switched memory that was huge, at both ends of each period.
+/// Returns the huge share of the switched memory, at both ends of each period.
 fn shares<'a>(trials: impl Iterator<Item = &'a Trial>) -> impl Iterator<Item = f64> {
     trials.flat_map(|trial| {
         let switched = trial.value(LiveMetric::SwitchedBytes);

@@ -1,4 +1,4 @@
-//! The verdict: whether huge pages help, and the claims that it rests on.
+//! The verdict: whether huge pages help, and its supporting claims.
 
 use std::collections::BTreeSet;
 
@@ -13,29 +13,29 @@ use crate::run::metric::{Better, MetricId};
 use crate::run::policy::Policy;
 use crate::run::record::StopReason;
 
-/// How many thresholds an effect may lie on either side of none, as a whole interval, to be called little.
+/// An effect is small if its whole interval is within this many thresholds of zero.
 const LITTLE: f64 = 3.0;
 
-/// The share of the most huge pages from which on a policy has as many.
+/// The share of the largest number of huge pages above which a policy counts as having equally many.
 const AS_MANY: f64 = 0.9;
 
-/// The verdict with the policy that it rests on.
+/// The verdict with its deciding policy.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
     pub(super) word: Word,
     pub(super) headline: Vec<ClaimId>,
-    /// The policy; `None` when no policy changed the pages.
+    /// The policy; `None` if no policy changed the pages.
     pub(super) arm: Option<String>,
-    /// Returns true when a contrast with small pages and the same malloc shows it.
+    /// True if a contrast with small pages and the same malloc shows it.
     pub(super) pages_alone: bool,
 }
 
-/// A policy beside the baseline.
+/// A policy against the baseline.
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     policy: &'a str,
     answer: PolicyAnswer,
-    /// Bytes more in huge pages than under the baseline.
+    /// Additional bytes in huge pages over the baseline.
     more: f64,
     /// The distance from the baseline, in either direction.
     effect: f64,
@@ -66,7 +66,7 @@ fn found(work: &Work<'_>, claims: &[Claim]) -> Decision {
     }
 }
 
-/// Returns true when no trial gave the judged metric.
+/// Returns true if no trial gave the judged metric.
 fn nothing_measured(work: &Work<'_>) -> bool {
     let metric = &work.table().verdict.metric;
     let mut trials = work.record().trials.iter();
@@ -79,7 +79,7 @@ fn nothing_measured(work: &Work<'_>) -> bool {
     })
 }
 
-/// The verdict on huge pages; `None` when no policy is about them.
+/// The verdict on huge pages; `None` if no policy is about them.
 fn about_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Decision> {
     let baseline = work.context.settings(work.baseline);
     let mut arms = arms_where(work, |it| it.settings.changes_pages_alone(&baseline));
@@ -107,7 +107,7 @@ fn about_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Decision> {
     if let Some(decision) = shown_beside_malloc(&beside_malloc) {
         return Some(decision);
     }
-    // An estimate of malloc and its pages together tells more than a policy without an answer.
+    // An estimate of malloc and its pages together is more informative than a policy without an answer.
     let is_estimated = changing().next().is_some();
     let has_reason = |arm: &Arm<'_>| work.table().verdict.reasons.contains_key(arm.policy);
     let told: Vec<Arm<'_>> = arms
@@ -139,7 +139,7 @@ fn arms_where<'a>(work: &Work<'a>, is_wanted: impl Fn(&Policy) -> bool) -> Vec<A
         .collect()
 }
 
-/// The same policy beside the same malloc with small pages, if that ran too.
+/// The same policy against the same malloc with small pages, if the latter also ran.
 fn beside_malloc<'a>(work: &Work<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
     let mut known = work.table().pages_alone.iter();
     let known = known.find(|it| it.comparison.policy == arm.policy)?;
@@ -150,7 +150,7 @@ fn beside_malloc<'a>(work: &Work<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
     })
 }
 
-/// The verdict of a policy that was shown to change something, and whose pages differ.
+/// The verdict from a policy with a shown effect and different pages.
 fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
     let best = work.table().verdict.best.as_deref();
     let largest = |wanted: &[PolicyAnswer], sign: f64| {
@@ -181,7 +181,7 @@ fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision
         })
 }
 
-/// The word of a policy whose runs go both ways.
+/// The word for a policy whose runs go both ways.
 fn either_way(claims: &[Claim], arm: &str) -> Word {
     let call = verdict_of(claims, arm).map(|id| &claims[id.0].call);
     match call {
@@ -191,7 +191,7 @@ fn either_way(claims: &[Claim], arm: &str) -> Word {
     }
 }
 
-/// The verdict of a policy whose huge pages alone were shown to do something, or nothing.
+/// The verdict from a policy whose huge pages were shown, in isolation, to have an effect or none.
 fn shown_beside_malloc(arms: &[Arm<'_>]) -> Option<Decision> {
     let shown = arms.iter().filter_map(|arm| {
         let word = match arm.answer {
@@ -209,8 +209,8 @@ fn shown_beside_malloc(arms: &[Arm<'_>]) -> Option<Decision> {
     })
 }
 
-/// Without a shown change: prefer a policy that took effect in every trial, then those with most other pages,
-/// then the one with the most to gain. `None` when the pages of all were alike.
+/// Without a shown effect: prefers a policy that took effect in every trial, then those with the most additional pages,
+/// then the one with the most to gain. `None` if the pages of all were equal.
 fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
     let differing = || arms.iter().filter(|arm| arm.more != 0.0);
     let most = differing().map(|arm| arm.more.abs()).fold(0.0, f64::max);
@@ -241,7 +241,7 @@ fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Deci
     Some(Decision::of(word, farthest.policy.to_owned()))
 }
 
-/// The word of an open claim.
+/// The word for an open claim.
 fn open(claims: &[Claim], arm: &str) -> Word {
     match verdict_of(claims, arm).map(|id| &claims[id.0].call) {
         Some(Call::Open(Needs {
@@ -254,8 +254,8 @@ fn open(claims: &[Claim], arm: &str) -> Word {
     }
 }
 
-/// Returns true when only a small effect is possible. A malloc may hide what its huge pages do, so these
-/// have to be small alone too.
+/// Returns true if only a small effect is possible. A malloc may hide the effect of its huge pages, so the isolated
+/// effect must be small too.
 fn is_little(work: &Work<'_>, arm: &Arm<'_>) -> bool {
     let verdict = &work.table().verdict;
     let baseline = work.context.settings(work.baseline);
@@ -273,14 +273,14 @@ fn is_little(work: &Work<'_>, arm: &Arm<'_>) -> bool {
             .is_some_and(|row| can_only_be_small(work, &row))
 }
 
-/// Returns true when the whole interval lies within [`LITTLE`] thresholds.
+/// Returns true if the whole interval is within [`LITTLE`] thresholds.
 pub(super) fn can_only_be_small(work: &Work<'_>, row: &Comparison) -> bool {
     let most = LITTLE * work.table().verdict.threshold;
     let ends = row.low.zip(row.high).filter(|_| row.ratio.is_some());
     ends.is_some_and(|(low, high)| 1.0 - most <= low && high <= 1.0 + most)
 }
 
-/// The end of an interval of ratios on which the policy is better.
+/// The end of an interval of ratios at which the policy is better.
 pub(super) fn best_end(work: &Work<'_>, row: &Comparison) -> Option<f64> {
     row.ratio?;
     let (low, high) = row.low.zip(row.high)?;
@@ -291,8 +291,8 @@ pub(super) fn best_end(work: &Work<'_>, row: &Comparison) -> Option<f64> {
     }
 }
 
-/// No setting of pages alone changed a page. A policy that sets more may have: when it changed the time, pages
-/// need not be the reason.
+/// No setting that affects only pages changed a page. A policy with further settings may have: if it changed the time,
+/// pages need not be the reason.
 fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decision {
     let is_other = |policy: &Policy| arms.iter().all(|arm| arm.policy != policy.name);
     let others = arms_where(work, is_other);
@@ -324,7 +324,7 @@ fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decisio
     })
 }
 
-/// The memory of the largest process and of a huge page, in bytes, when the first is less.
+/// The memory of the largest process and of a huge page, in bytes, if the first is less.
 pub(super) fn smallness(work: &Work<'_>) -> Option<(f64, f64)> {
     let peak = work
         .context
@@ -336,8 +336,8 @@ pub(super) fn smallness(work: &Work<'_>) -> Option<(f64, f64)> {
     is_small.then_some((peak, huge_page as f64))
 }
 
-/// A policy that sets more than pages, changed them by more than one, and is the best or was shown to be worse,
-/// when pages alone are not decided.
+/// A policy that sets more than pages and changed them by more than one, if pages on their own are undecided. It must
+/// be the best, or shown to be worse.
 fn with_more_than_pages(
     work: &Work<'_>,
     claims: &[Claim],
@@ -358,7 +358,7 @@ fn with_more_than_pages(
         .best
         .as_ref()
         .filter(|it| **it != verdict.baseline && pages.arm.as_ref() != Some(*it));
-    // A policy that is there for its pages and made none is no answer when another one made some.
+    // A policy meant to change pages that made none is no answer if another one made some.
     let idle = |best: &str| pages.arm.is_some() && is_malloc_without_pages(work.context, best);
     let best = best.filter(|best| !idle(best));
     let changing = changing(work).map(|it| &it.name);
@@ -373,8 +373,8 @@ fn with_more_than_pages(
         .cloned()
 }
 
-/// A policy that changed the pages by more than one, and sets something else too: the best, one that is worse,
-/// or else the first.
+/// A policy that changed the pages by more than one and has further settings: the best, otherwise a worse one,
+/// otherwise the first.
 fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     let verdict = &work.table().verdict;
     let baseline = work.context.settings(work.baseline);
@@ -392,8 +392,8 @@ fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     })
 }
 
-/// No policy is about pages: the best one, one that is worse, or one whose gain is that of
-/// failed requests answers.
+/// No policy is about pages. The answer comes from the best one, a worse one, or one whose gain comes from failed
+/// requests.
 fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
     let verdict = &work.table().verdict;
     let best = verdict
@@ -426,7 +426,7 @@ fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
     }
 }
 
-/// The claims that the word rests on.
+/// The claims that support the word.
 fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<ClaimId> {
     let all = || (0..claims.len()).map(ClaimId);
     let metric = &work.table().verdict.metric;
@@ -511,7 +511,7 @@ fn is_row(claim: &Claim) -> bool {
 }
 
 impl Arm<'_> {
-    /// Returns true when both changed the time and the pages the same way.
+    /// Returns true if both changed the time and the pages in the same direction.
     fn shows_the_same_as(&self, other: &Self) -> bool {
         self.answer.is_shown() && self.answer == other.answer && self.more * other.more > 0.0
     }

@@ -55,7 +55,7 @@ pub(super) fn section(answer: &Answer, names: &Names, room: Judged, width: usize
     section
 }
 
-/// Returns the grid with its notes in as many lines as they need.
+/// Returns the grid with its notes wrapped to as many lines as they need.
 fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
     if grid.columns() == 2 {
         grid.align = vec![Align::Left, Align::Wrapped];
@@ -79,7 +79,7 @@ fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
     grid
 }
 
-/// Returns the first lines of a note: `-v` has all of it.
+/// Returns the first lines of a note: `-v` shows all.
 fn clipped(mut lines: Vec<String>) -> Vec<String> {
     let is_long = lines.len() > NOTE_LINES;
     lines.truncate(NOTE_LINES);
@@ -89,13 +89,13 @@ fn clipped(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// The lines of a note in the table, such as what a program wrote when it failed.
+/// The lines of a note in the table, such as the output of a failed program.
 const NOTE_LINES: usize = 2;
 
-/// Fewer starts go the same way by chance: `-v` has them, and a doubt names their number.
+/// Fewer starts go in the same direction by chance: `-v` lists them, and a doubt reports their number.
 const TELLING_STARTS: u32 = 3;
 
-/// One row: a claim, or the policy that has none.
+/// One row: a claim, or a policy without one.
 struct Row<'a> {
     arm: &'a str,
     claim: Option<&'a Claim>,
@@ -209,7 +209,7 @@ pub(in crate::run::answer) fn typical(
     row.cells.iter().find(|cell| cell.arm == arm)?.value
 }
 
-/// Returns all rows: pages alone first, then the policies that the headline names, then the others.
+/// Returns all rows: the isolated effects of pages first, then the policies of the headline, then the others.
 fn rows(answer: &Answer) -> Vec<Row<'_>> {
     match answer.subject.kind {
         SubjectKind::Bench => Vec::new(),
@@ -230,7 +230,7 @@ fn rows(answer: &Answer) -> Vec<Row<'_>> {
     }
 }
 
-/// Returns the rows of the judged property against such opponents.
+/// Returns the rows of the judged property against these opponents.
 fn claims(answer: &Answer, fits: impl Fn(&Against) -> bool) -> Vec<Row<'_>> {
     let claims = answer.claims.iter();
     let claims = claims.filter(|it| it.contrast.metric == answer.judged.metric);
@@ -258,13 +258,13 @@ pub(in crate::run::answer) fn policies(answer: &Answer) -> Vec<&Arm> {
     arms
 }
 
-/// Returns true when a policy has an effect on the judged metric, and the right to be judged by it.
+/// Returns true if a policy has an effect on the judged metric that counts as a comparison.
 pub(in crate::run::answer) fn is_compared(answer: &Answer, arm: &str) -> bool {
     let is_judged = |claim: &Claim| claim.effect.is_some() && claim.call.why().is_none();
     answer.judged_claim(arm).is_some_and(is_judged)
 }
 
-/// Returns the row of a policy, and below it those of other runs.
+/// Returns the row of a policy, and below it its rows for other runs.
 fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
     let row = |claim, silent, indent| Row {
         arm: &arm.name,
@@ -290,7 +290,8 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
         .iter()
         .map(|id| answer.claim(*id).contrast.arm.as_str())
         .collect();
-    // What runs after idle met says more than a row that mixes both; once that row is decided, it is what counts.
+    // A row by the state of the host memory is more informative than a row that mixes both; once the mixed row is
+    // decided, it counts.
     let is_idle_open = answer.claims.iter().any(|claim| {
         claim.contrast.arm == arm.name
             && matches!(claim.contrast.when, When::AfterIdle(_))

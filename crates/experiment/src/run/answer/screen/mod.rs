@@ -12,16 +12,16 @@ pub(super) mod table;
 
 use names::Names;
 
-/// Lines of the first screen with up to three policies, and with more.
+/// Number of lines on the first screen with up to three policies, and with more.
 const LINES: [usize; 2] = [24, 30];
 
-/// The policies beyond which a screen has more lines.
+/// With more policies, a screen has more lines.
 const FEW: usize = 3;
 
-/// Parts of each kind that the first screen has.
+/// Number of parts of each kind on the first screen.
 #[derive(Clone, Copy, Debug)]
 struct Room {
-    /// Rows of the judged metric, and how they are written.
+    /// Rows of the judged metric, and their format.
     judged: Judged,
     /// Other metrics.
     rows: usize,
@@ -35,16 +35,16 @@ struct Judged {
     policies: usize,
     verdicts: Verdicts,
     scope: Scope,
-    /// The width of the longest name that is shown in full.
+    /// The width of the longest name shown in full.
     name: usize,
 }
 
-/// Where it is said what the intervals hold for.
+/// The place of the note on the scope of the intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     /// Below the rows.
     Below,
-    /// In the details alone.
+    /// Only in the details.
     InDetails,
 }
 
@@ -57,7 +57,7 @@ enum Verdicts {
     Words,
 }
 
-/// From much to little: other metrics go first, because `-v` has all of them.
+/// From much to little: other metrics are dropped first, because `-v` shows all of them.
 const STEPS: [Room; 15] = [
     room(FULL, 5, 2, 3),
     room(FULL, 4, 2, 3),
@@ -88,7 +88,7 @@ const UNSCOPED: Judged = Judged {
     ..FULL
 };
 
-/// Narrow enough for a line to each row.
+/// Narrow enough for one line per row.
 const SHORT: Judged = Judged {
     policies: 9,
     verdicts: Verdicts::Words,
@@ -111,7 +111,7 @@ const fn room(judged: Judged, rows: usize, causes: usize, doubts: usize) -> Room
     }
 }
 
-/// Returns the first screen, with as much as its lines hold.
+/// Returns the first screen, filled as far as its lines allow.
 pub(super) fn document(answer: &Answer, width: usize) -> Document {
     let [most, .., least] = STEPS;
     if width == usize::MAX {
@@ -149,13 +149,13 @@ fn compose(answer: &Answer, width: usize, room: Room) -> Document {
     Document::new(sections)
 }
 
-/// Returns the headline and the choice of one program of several.
+/// Returns the headline and the choice for one program of several.
 fn program(answer: &Answer, names: &Names, room: Judged, width: usize) -> Section {
     let mut section = Section::titled(answer.subject.name.clone());
     let sentences = words::headline::headline(answer).join(" ");
     section.push(Paragraph::new(sentences).tone(Tone::Strong));
     section.blocks.extend(to_do(answer).blocks);
-    // It is said once, below the last rows.
+    // The note appears once, below the last rows.
     let room = Judged {
         scope: Scope::InDetails,
         ..room
@@ -177,7 +177,7 @@ pub(super) fn head(answer: &Answer) -> Section {
     section
 }
 
-/// Returns the commands: those for the program and those for the machine are never one block.
+/// Returns the commands: those for the program and those for the machine are always separate blocks.
 fn to_do(answer: &Answer) -> Section {
     let mut section = Section::default();
     let Some(choice) = answer.choice.as_ref().filter(|choice| is_there(choice)) else {
@@ -222,7 +222,7 @@ fn closing(answer: &Answer, room: Room) -> Section {
     Section::default().with(fields)
 }
 
-/// Returns the shown causes, or says that there are none. Those of the policy that the headline names come first.
+/// Returns the shown causes, or a line that there are none. Those of the headline's policy come first.
 fn why(answer: &Answer, most: usize) -> Vec<Field> {
     let claims = answer.headline.iter().map(|id| answer.claim(*id));
     let claims: Vec<&Claim> = claims.collect();
@@ -249,14 +249,14 @@ pub(super) fn chosen(answer: &Answer) -> Option<Field> {
     Some(Field::new(words::CHOSEN, text))
 }
 
-/// Returns the memory and the kind of effect that the answer of a running process is about.
+/// Returns the memory and the kind of effect in the answer about a running process.
 pub(super) fn scope(answer: &Answer) -> Option<Field> {
     let switchback = answer.switchback.as_ref()?;
     let text = words::switchback::scope(switchback);
     Some(Field::new(words::SCOPE, text))
 }
 
-/// Returns one field for each text, the label before the first one only.
+/// Returns one field for each text, with the label only before the first.
 pub(super) fn listed(label: &str, mut texts: Vec<String>, most: usize) -> Vec<Field> {
     let hidden = texts.len().saturating_sub(most);
     texts.truncate(most);

@@ -6,7 +6,7 @@ use crate::run::answer::{Answer, SubjectKind, words};
 use crate::text::document::{Block, Section};
 use crate::text::wrap::display_width;
 
-/// The names that a legend has at most.
+/// The most names in a legend.
 const MOST_LINES: usize = 2;
 
 /// Names as columns show them.
@@ -40,7 +40,8 @@ impl Names {
         names
     }
 
-    /// Returns a text with every long name in it as a column shows it. A name that begins with another one goes first.
+    /// Returns a text with every long name in its column form. Longer names are replaced first if they start with a
+    /// shorter one.
     pub(in crate::run::answer) fn shorten(&self, text: &str) -> String {
         let names = self.short.iter().rev();
         names.fold(text.to_owned(), |text, (name, short)| {
@@ -48,7 +49,7 @@ impl Names {
         })
     }
 
-    /// Returns one line for each shortened name that a table of these sections has.
+    /// Returns one line for each shortened name used in a table of these sections.
     pub(in crate::run::answer) fn legend(&self, sections: &[Section]) -> Vec<String> {
         let blocks = sections.iter().flat_map(|section| &section.blocks);
         let cells: Vec<&str> = blocks
@@ -73,7 +74,7 @@ impl Names {
     }
 }
 
-/// Returns both ends of a long name: those of variants differ at the end.
+/// Returns both ends of a long name: variants differ at the end.
 fn ends_of(name: &str, most: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     let half = most / 2 - 2;

@@ -9,13 +9,13 @@ use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
 use crate::text::wrap::{display_width, padded};
 
-/// The columns of policies that a table has at most.
+/// The most policy columns in a table.
 const MOST_POLICIES: usize = 4;
 
-/// The cells that a bench has for each row of another screen: its cells are the answer.
+/// Factor of additional rows for a bench: its cells are the answer.
 const CELLS: usize = 2;
 
-/// Returns the table of that many metrics at most, in that width.
+/// Returns the table of at most that many metrics, in that width.
 pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize) -> Section {
     let mut section = Section::default();
     let all: Vec<&Row> = shown(answer).collect();
@@ -60,7 +60,7 @@ fn shown(answer: &Answer) -> impl Iterator<Item = &Row> {
     rows.filter(move |row| is_bench || judged != Some((&row.metric, row.statistic)))
 }
 
-/// Returns that many rows in their order; those that stay take the places of others.
+/// Returns that many rows in their order; the mandatory ones replace others.
 fn kept<'a>(all: &[&'a Row], most: usize) -> Vec<&'a Row> {
     let stay = all.iter().filter(|row| row.stays).count();
     let mut free = most.saturating_sub(stay);
@@ -93,7 +93,7 @@ fn columns(answer: &Answer, rows: &[&Row]) -> Vec<String> {
     arms.map(|arm| arm.name.clone()).collect()
 }
 
-/// Returns true when two records are compared, so that no policy is the baseline.
+/// Returns true if two records are compared, so that no policy is the baseline.
 fn is_pair(answer: &Answer) -> bool {
     answer.subject.kind == SubjectKind::Records
 }
@@ -166,7 +166,7 @@ fn draw(answer: &Answer, names: &Names, rows: &[&Row], arms: &[String]) -> Grid 
     grid
 }
 
-/// Takes from long labels what the page has no room for.
+/// Shortens labels that are too long for the page.
 fn shorten_labels(grid: &mut Grid, width: usize) {
     const INDENT: &str = "  ";
     const NARROWEST: usize = 20;
@@ -185,7 +185,7 @@ fn shorten_labels(grid: &mut Grid, width: usize) {
     }
 }
 
-/// Returns the effect, its interval and one word of verdict: all cells of a bench ran in as many rounds.
+/// Returns the effect, its interval and one word of verdict: all cells of a bench ran in equally many rounds.
 fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
     let is_answer = claim.call.why().is_none();
     let figure = |text: Option<String>| text.filter(|_| is_answer).unwrap_or_default();
@@ -196,7 +196,7 @@ fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
     ]
 }
 
-/// Returns the effect and one word of verdict, padded so that the figures of a column end together.
+/// Returns the effect and one word of verdict, padded to align the figures of a column.
 fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
     let mark = mark(claim);
     let change = words::change(answer, claim).filter(|_| claim.call.why().is_none());
@@ -207,7 +207,7 @@ fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
     }
 }
 
-/// Returns the verdict word, with a star when no error budget covers it.
+/// Returns the verdict word, with a star if no error budget covers it.
 fn mark(claim: &Claim) -> String {
     match words::star(claim) {
         "" => words::mark(&claim.call).to_owned(),
@@ -242,7 +242,7 @@ pub(in crate::run::answer) fn typical(answer: &Answer, row: &Row, arm: &str) -> 
     }
 }
 
-/// Returns the meaning of the signs, and how many rows and columns are left out.
+/// Returns the meaning of the signs, and the number of rows and columns left out.
 fn legend(grid: &Grid, [rows, policies]: [usize; 2]) -> String {
     let signs = [('—', words::DASH_LEGEND), ('*', words::STAR_LEGEND)];
     let cells = || grid.rows[1..].iter().flatten();

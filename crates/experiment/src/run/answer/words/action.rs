@@ -1,4 +1,4 @@
-//! Words of the actions: what to set, and what to run next.
+//! Words for the actions: the settings to choose, and the commands to run next.
 
 use super::{base, change, interval, list};
 use crate::run::answer::{
@@ -21,13 +21,13 @@ pub(in crate::run::answer) fn nothing_to_do(answer: &Answer) -> String {
     }
 }
 
-/// Returns the sentence about the state that is kept: the baseline, if that is what is set here.
+/// Returns the sentence about the state to keep: the baseline, if it is the present setting.
 fn stays(answer: &Answer) -> String {
     let base = base(answer);
     let arm = answer.arm(&answer.judged.baseline);
     match arm.is_none_or(|arm| arm.mechanism == Mechanism::Nothing) {
         true => format!("{base} stays."),
-        false => format!("What is set here stays; {base} held in the trials alone."),
+        false => format!("Settings stay as they are; {base} applied only in trials."),
     }
 }
 
@@ -88,7 +88,7 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Returns a step that no command does.
+/// Returns a step without a command.
 pub(in crate::run::answer) fn step(step: &ManualStep) -> String {
     match step {
         ManualStep::Call(call) => format!("the parent process calls {call}"),
@@ -169,7 +169,9 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
         }
         NextStep::MoreStarts { claim, starts } => {
             let arm = &answer.claim(*claim).contrast.arm;
-            format!("about {starts} starts in all tell whether {arm} holds beyond these processes")
+            format!(
+                "about {starts} starts in total show whether {arm} holds beyond these processes"
+            )
         }
         NextStep::AfterIdle { arm } => {
             format!("measure {arm} after idle too, to see whom it helps")
@@ -196,7 +198,7 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
         }
         NextStep::OtherMemory { idle_seconds: 0 } => "measure back-to-back runs alone".to_owned(),
         NextStep::OtherMemory { idle_seconds } => {
-            format!("measure runs after {idle_seconds} s of idle alone")
+            format!("measure only runs after {idle_seconds} s of idle")
         }
         NextStep::JudgeTypical => {
             "judge by the usual run, if rare slow runs do not matter".to_owned()
@@ -212,7 +214,7 @@ fn reach(reach: PageReach) -> &'static str {
         PageReach::Collapse => "it makes memory huge while the program runs",
         PageReach::System => "the machine's setting reaches all memory",
         PageReach::Allocator => "the allocator can ask for huge pages",
-        PageReach::OwnSetting => "the program has a setting of its own",
+        PageReach::OwnSetting => "the program has its own setting",
         PageReach::LeavesOn => "the program switches huge pages off; this leaves them on",
     }
 }

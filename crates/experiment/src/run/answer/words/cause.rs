@@ -1,4 +1,4 @@
-//! Words of causes: a clause for the first screen, and up to two sentences for the details.
+//! Words for causes: a clause for the first screen, and up to two sentences for the details.
 
 use crate::base::units::Unit;
 use crate::run::cause::facts::{NothingMade, Rested};
@@ -294,7 +294,9 @@ fn evidence(kind: &Kind) -> Option<String> {
             ..
         }) => {
             let [met, chance] = [*in_stall as f64, *by_chance].map(|it| share(it / *slow as f64));
-            format!("Of the slowest 0.1 % of requests {met} met a stall, {chance} by chance")
+            format!(
+                "{met} of the slowest 0.1 % of requests overlapped with a stall, {chance} by chance"
+            )
         }
         Kind::HostColdMemory(it) => {
             let (cold, warm) = it.cold_touch_seconds.zip(it.warm_touch_seconds)?;
@@ -310,7 +312,7 @@ fn evidence(kind: &Kind) -> Option<String> {
         }
         Kind::CopyOnWriteAfterFork(it) => {
             let [shared, copied] = [it.shared_bytes, it.copied_bytes?].map(bytes);
-            format!("Processes shared up to {shared}, of which writes copied at least {copied}")
+            format!("Processes shared up to {shared}; writes copied at least {copied} of it")
         }
         Kind::MemoryBloat(it) => {
             let [before, after] = pair(Some(it.huge_bytes), bytes);

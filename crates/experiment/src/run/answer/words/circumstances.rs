@@ -1,4 +1,4 @@
-//! Words of the details: policies, the machine, and how it was measured.
+//! Words for the details: policies, the machine, and how it was measured.
 
 use super::{joined, seconds};
 use crate::base::units::Unit;

@@ -1,4 +1,4 @@
-//! Words of the doubts: one line each.
+//! Words for the doubts: one line each.
 
 use super::headline::{figures, stratum, stratum_in_full};
 use super::{change_with_interval, interval, joined, less};
@@ -85,7 +85,7 @@ pub(in crate::run::answer) fn doubt(answer: &Answer, doubt: &Doubt) -> String {
     }
 }
 
-/// Returns a doubt with the evidence that one line has no room for.
+/// Returns a doubt with the evidence that does not fit on one line.
 pub(in crate::run::answer) fn in_full(answer: &Answer, it: &Doubt) -> String {
     match it {
         Doubt::MayDependOnOrder { arm, p, strata } => {

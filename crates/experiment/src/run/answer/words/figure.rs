@@ -1,4 +1,4 @@
-//! Figures of a claim, written in one way: the change with its sign, the interval in brackets.
+//! Figures of a claim in a single notation: the change with its sign, the interval in brackets.
 
 use super::metric;
 use crate::base::units::Unit;
@@ -22,7 +22,7 @@ pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option
     let [low, high] = match claim.effect {
         None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
         Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
-        // No difference has no unit before the interval.
+        // A zero difference has no unit before the interval.
         Some(Effect::Difference(size)) => {
             let scaler = scaler(answer, claim);
             [ends.low, ends.high].map(|end| match size == 0.0 || ends.covers == Covers::Range {
@@ -71,7 +71,7 @@ pub(in crate::run::answer) fn unit(answer: &Answer, contrast: &Contrast) -> Unit
     facts.map_or(Unit::Other("".into()), |facts| facts.unit.clone())
 }
 
-/// Returns a time; whole seconds have no decimals.
+/// Formats a time; whole seconds have no decimals.
 pub(in crate::run::answer) fn seconds(seconds: f64) -> String {
     match seconds.fract() == 0.0 {
         true => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! Words of the headline.
+//! Words for the headline.
 
 use super::{
     against, base, by, change, change_with_interval, effect, interval, less, metric, seconds, why,
@@ -35,7 +35,7 @@ pub(in crate::run::answer) fn headline(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Returns the headline of a word with a claim.
+/// Returns the headline for a word with a claim.
 fn judgement(answer: &Answer, claim: &Claim, claims: &[&Claim]) -> Vec<String> {
     let by = by(answer, &claim.contrast.arm);
     let metric = metric(answer, &claim.contrast);
@@ -104,14 +104,14 @@ fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
             ]
         }
         (_, true) => vec![format!("{head}.")],
-        // What is lost besides a loss is no price.
+        // A further loss is not the price of a loss.
         (_, false) if answer.word == Word::Hurt => vec![format!("{head}, and {prices}.")],
         (_, false) => vec![format!("{head}, but {prices}.")],
     }
 }
 
-/// Returns the requests that failed under an arm and not under the baseline: the reason why it is not
-/// chosen, though it is better.
+/// Returns the requests that failed only under an arm and not under the baseline: the reason why it is not chosen,
+/// though it is better.
 fn failures(answer: &Answer, arm: &str) -> impl Iterator<Item = String> {
     let is_it = move |claim: &&Claim| {
         claim.contrast.arm == arm
@@ -143,7 +143,7 @@ fn idle(answer: &Answer, arm: &str, seconds: u64) -> String {
     }
 }
 
-/// Returns `15 to 71 % less wall time` when the near end is less than a third of the estimate.
+/// Returns `15 to 71 % less wall time` if the near end is less than a third of the estimate.
 fn weak(answer: &Answer, claim: &Claim) -> Option<String> {
     let (Some(Effect::Ratio(ratio)), Some(ends)) = (claim.effect, claim.interval) else {
         return None;
@@ -191,7 +191,7 @@ fn mixed(answer: &Answer, claim: &Claim, by: &str) -> String {
     format!("Huge pages {what}: {typical} typically{mean} {by}.")
 }
 
-/// Returns true when the effect is in the good direction of its metric.
+/// Returns true if the effect is in the good direction of its metric.
 fn is_good(answer: &Answer, claim: &Claim) -> bool {
     let is_more = match claim.effect {
         Some(Effect::Ratio(ratio)) => ratio > 1.0,
@@ -318,7 +318,7 @@ fn all_compared(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
     first.map(|claim| compared(answer, claim)).collect()
 }
 
-/// Returns the sentence of one claim among several equals.
+/// Returns the sentence for one claim among several equal ones.
 fn compared(answer: &Answer, claim: &Claim) -> String {
     let arm = &claim.contrast.arm;
     let (program, policy) = super::program(arm);
@@ -398,7 +398,7 @@ fn same_pages(answer: &Answer, claim: Option<&&Claim>) -> String {
     format!("No policy changed the pages of this program{why}.")
 }
 
-/// Returns the reason why there is no effect: that of the headline, else of the first policy.
+/// Returns the reason for the missing effect: that of the headline, otherwise of the first policy.
 fn reason(answer: &Answer, claim: Option<&&Claim>) -> String {
     let found = no_effect(answer, claim).map(|reason| why(answer, reason));
     found.unwrap_or_else(|| match answer.subject.kind {

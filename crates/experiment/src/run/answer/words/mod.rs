@@ -1,4 +1,4 @@
-//! Holds every English phrase of the answer, one function for each enum.
+//! Contains every English phrase of the answer, one function for each enum.
 //!
 //! A change of wording touches only this folder. Nothing here decides: a phrase follows from the answer.
 
@@ -26,7 +26,7 @@ pub(super) mod switchback;
 pub(in crate::run) use figure::change_with_interval;
 pub(super) use figure::{change, effect, interval, less, seconds, value};
 
-/// Labels of the lines that close a screen.
+/// Labels of the last lines of a screen.
 pub(super) const WHY: &str = "Why";
 /// The label of the line that compares the chosen policy with its rivals.
 pub(super) const CHOSEN: &str = "Chosen";
@@ -36,21 +36,21 @@ pub(super) const SCOPE: &str = "Scope";
 pub(super) const DOUBTS: &str = "Doubts";
 /// The label of the next step.
 pub(super) const NEXT: &str = "Next";
-/// Stands for a list of doubts without any.
+/// The text for an empty list of doubts.
 pub(super) const NONE: &str = "none";
-/// Stands for the causes of an effect that no reading explains.
+/// The text for an effect without a cause in the readings.
 pub(super) const NO_CAUSE: &str = "no cause was shown";
-/// Explains the dash of an undecided cell.
+/// Explains the dash in an undecided cell.
 pub(super) const DASH_LEGEND: &str = "—: not decided";
-/// Explains the star of a cell that no error budget covers.
+/// Explains the star in a cell without an error budget.
 pub(super) const STAR_LEGEND: &str = "*: not corrected for the number of rows";
 /// Explains the marks of intervals.
 pub(super) const INTERVAL_LEGEND: &str = "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; a to b: smallest and largest seen";
-/// The note before metrics that no trial gave.
+/// The note before metrics that were read in no trial.
 pub(super) const NO_READING: &str = "not read";
-/// The note before metrics without any value but zero.
+/// The note before metrics with only zeros.
 pub(super) const ZERO: &str = "zero under both";
-/// Stands for a missing reading without a reason.
+/// The text for a missing reading without a reason.
 pub(super) const NOT_READ: &str = "not read";
 
 /// Headings of the details.
@@ -61,7 +61,7 @@ pub(super) const METRICS: &str = "Metrics";
 pub(super) const POLICIES: &str = "Policies";
 /// The heading of the experiment.
 pub(super) const EXPERIMENT: &str = "Experiment";
-/// The heading of where and how it was measured.
+/// The heading of the circumstances.
 pub(super) const CIRCUMSTANCES: &str = "Circumstances";
 /// The columns of a table of claims.
 pub(super) const COLUMNS: [&str; 6] = ["", "from", "to", "change", "interval", "verdict"];
@@ -73,7 +73,7 @@ pub(super) fn pair(answer: &Answer, contrast: &Contrast) -> String {
     format!("{arm} against {}", against(answer, contrast))
 }
 
-/// Returns the verdict of a claim with all that supports it.
+/// Returns the verdict of a claim with its full support.
 pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
     let call = match claim.contrast.against {
         Against::Itself => {
@@ -82,7 +82,7 @@ pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
         }
         _ => format!("{}{}", call(answer, claim), star(claim)),
     };
-    // Without an error budget, a p-value is an invitation to pick the smallest.
+    // Without an error budget, a p-value invites readers to pick the smallest.
     let p = claim.p.filter(|_| claim.budget != Budget::Uncorrected);
     let p = p.map(|p| match p < 0.001 {
         true => "p below 0.001".to_owned(),
@@ -92,7 +92,7 @@ pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
     joined(std::iter::once(call).chain(evidence))
 }
 
-/// Returns a star for a verdict that no error budget covers.
+/// Returns a star for a verdict without an error budget.
 pub(super) fn star(claim: &Claim) -> &'static str {
     match (claim.budget, &claim.call) {
         (Budget::Uncorrected, Call::Better | Call::Worse) => "*",
@@ -151,7 +151,7 @@ pub(super) fn base(answer: &Answer) -> String {
     }
 }
 
-/// Returns a policy and the mode of huge pages under it, unless its name has the mode.
+/// Returns a policy and the mode of huge pages under it, unless its name contains the mode.
 pub(super) fn named(answer: &Answer, arm: &Arm) -> String {
     if arm.mode.is_empty() || arm.name.contains("thp=") || answer.switchback.is_some() {
         return arm.name.clone();
@@ -163,12 +163,12 @@ pub(super) fn named(answer: &Answer, arm: &Arm) -> String {
     format!("{} ({verb}THP {})", arm.name, arm.mode)
 }
 
-/// Returns the mode of huge pages that the machine was found in.
+/// Returns the mode of huge pages found on the machine.
 pub(super) fn machine_mode(answer: &Answer) -> Option<&str> {
     answer.circumstances.first()?.machine.thp.as_deref()
 }
 
-/// Returns the opponent of a contrast.
+/// Returns the other side of a contrast.
 pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
     match &contrast.against {
         Against::Baseline => base(answer),
@@ -259,12 +259,12 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
     }
 }
 
-/// Returns true for runs that what they met chose, not the shuffle: their figures are no test.
+/// Returns true for runs selected by the state of the memory and not by the shuffle: their figures are no test.
 fn is_part(when: When) -> bool {
     matches!(when, When::AfterIdleCold | When::AfterIdleWarm)
 }
 
-/// Returns how many of the runs after idle these are: `7 of 8 runs`.
+/// Returns the count of these runs among those after idle: `7 of 8 runs`.
 fn part(claim: &Claim) -> String {
     let all = counted(claim.rounds.into(), comparison(claim.contrast.when));
     format!("{} of {all}", claim.agreeing.unwrap_or_default())
@@ -313,7 +313,7 @@ pub(super) fn mark(call: &Call) -> &'static str {
     }
 }
 
-/// Returns the figures behind a call that a row has no room for.
+/// Returns the figures behind a call that do not fit into a row.
 pub(super) fn evidence(answer: &Answer, claim: &Claim) -> Option<String> {
     Some(match &claim.call {
         Call::Open(Needs {
@@ -382,7 +382,7 @@ fn pages(why: &Why) -> Option<String> {
     }
 }
 
-/// Returns the mark of an interval; one of 95 % for its row has none.
+/// Returns the mark of an interval; a 95 % interval for its row has none.
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
@@ -441,7 +441,7 @@ pub(super) fn control_word(answer: &Answer, id: ClaimId) -> &'static str {
     }
 }
 
-/// The heading of rows that compare a malloc with huge pages and the same malloc without.
+/// The heading of rows that compare the same malloc with and without huge pages.
 pub(super) const PAGES_ALONE: &str = "huge pages alone:";
 
 /// Returns the name of a contrast's row.
@@ -500,7 +500,7 @@ pub(super) fn better(better: Better) -> &'static str {
     }
 }
 
-/// Returns a list with its last comma spelled out: `a, b and c`.
+/// Formats a list with a spelled-out last separator: `a, b and c`.
 pub(super) fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),

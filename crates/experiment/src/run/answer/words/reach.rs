@@ -1,4 +1,4 @@
-//! Words of the ways by which a policy reached memory: a tracer, a library, a hugetlb pool.
+//! Words for the ways in which a policy reached memory: a tracer, a library, a hugetlb pool.
 
 use super::{joined, seconds};
 use crate::base::units::Unit;

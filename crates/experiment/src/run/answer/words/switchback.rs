@@ -1,4 +1,4 @@
-//! Words of the memory that was switched in a running process.
+//! Words for the switched memory of a running process.
 
 use super::{joined, seconds};
 use crate::base::units::Unit;
@@ -6,7 +6,7 @@ use crate::run::answer::Switchback;
 use crate::text::document::Field;
 use crate::text::number::{counted, percent, quantity};
 
-/// Returns the memory and the effect that the answer is about.
+/// Returns the memory and the effect that the answer covers.
 pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
     let switched = bytes(it.switched_bytes);
     let share = it

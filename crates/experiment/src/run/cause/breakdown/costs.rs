@@ -8,24 +8,24 @@ use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::{Counter, MetricId};
 
-/// The cost of making huge pages beside the faults that they saved: at most half of the faults remain.
+/// The cost of making huge pages compared with the saved faults: at most half of the faults remain.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Zeroing {
-    /// Shown when kernel time did not fall all the same; not shown when it fell and the time did not.
+    /// Shown if kernel time did not fall nevertheless; not shown if it fell and the wall time did not.
     pub outcome: CauseOutcome,
-    /// Returns true when kernel time rose: making them cost more than the faults that they saved.
+    /// True if kernel time rose: making them cost more than the saved faults.
     pub is_dearer: bool,
     /// Mean kernel time, in seconds.
     pub system_seconds: Pair,
     /// Huge faults in a typical run, machine-wide.
     pub huge_faults: Option<f64>,
-    /// Additional kernel time for each huge fault, in seconds. Its cost is that and its part of the saved faults.
+    /// Additional kernel time for each huge fault, in seconds. Its cost is this plus its share of the saved faults.
     pub growth_per_huge_fault_seconds: Option<f64>,
-    /// Zeroing in a typical run, in seconds, when it was timed.
+    /// Zeroing in a typical run, in seconds, if it was timed.
     pub zeroing_seconds: Option<f64>,
-    /// Direct compaction in a typical run, in seconds, when it was timed.
+    /// Direct compaction in a typical run, in seconds, if it was timed.
     pub compaction_seconds: Option<f64>,
-    /// Direct reclaim in a typical run, in seconds, when it was timed.
+    /// Direct reclaim in a typical run, in seconds, if it was timed.
     pub reclaim_seconds: Option<f64>,
     /// Compaction stalls, machine-wide: may be part of it.
     pub compaction_stalls: Option<f64>,
@@ -70,20 +70,20 @@ pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
     }))
 }
 
-/// Compaction and reclaim beside a loss, by medians.
+/// Compaction and reclaim compared with a loss, by medians.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Stalls {
-    /// Shown from a tenth of the loss.
+    /// Shown if at least a tenth of the loss.
     pub outcome: CauseOutcome,
-    /// Wall time that was lost, in seconds.
+    /// Lost wall time, in seconds.
     pub lost_seconds: f64,
-    /// Growth of direct compaction, in seconds; `None` when it was not timed.
+    /// Growth of direct compaction, in seconds; `None` if it was not timed.
     pub compaction_seconds: Option<f64>,
     /// Growth of direct reclaim, in seconds.
     pub reclaim_seconds: Option<f64>,
     /// Growth of reclaim at a cgroup's limit, in seconds.
     pub cgroup_reclaim_seconds: Option<f64>,
-    /// All these over the loss.
+    /// The sum of these over the loss.
     pub share_of_loss: f64,
 }
 
@@ -94,7 +94,7 @@ impl Stalls {
 }
 
 pub(super) fn stalls(view: &View<'_, '_>) -> PartTold<Stalls> {
-    /// The share of the loss from which stalls are a cause worth naming.
+    /// The share of the loss above which stalls are reported as a cause.
     const WORTH: f64 = 0.1;
 
     if !view.rose(MetricId::WallSeconds) {
@@ -122,10 +122,10 @@ pub(super) fn stalls(view: &View<'_, '_>) -> PartTold<Stalls> {
     }))
 }
 
-/// The start of a service beside the faults under its load.
+/// The start of a service compared with the faults under its load.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct MovedToStart {
-    /// Shown when the service is ready later and its load has fewer faults.
+    /// Shown if the service is ready later and its load has fewer faults.
     pub outcome: CauseOutcome,
     /// Seconds until the service is ready.
     pub ready_seconds: Pair,

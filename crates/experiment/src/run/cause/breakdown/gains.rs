@@ -16,30 +16,30 @@ use crate::run::trial::Trial;
 /// The part of a gain that comes from fewer page faults.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct FewerFaults {
-    /// Not shown when kernel time did not fall.
+    /// Not shown if kernel time did not fall.
     pub outcome: CauseOutcome,
-    /// Mean wall time that was gained, in seconds.
+    /// Mean gain in wall time, in seconds.
     pub gained_seconds: f64,
-    /// Mean kernel time that was saved, in seconds.
+    /// Mean saving in kernel time, in seconds.
     pub saved_seconds: f64,
-    /// The part of the gain; `None` when threads run side by side, because kernel time is summed over them.
+    /// The part of the gain; `None` if threads run in parallel, because kernel time is summed over them.
     pub share: Option<Share>,
 }
 
 /// A share of a gain.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Share {
-    /// The saving over the gain, by means; above 1 the rest was lost elsewhere.
+    /// The ratio of mean saving to mean gain; above 1, the rest was lost elsewhere.
     pub estimate: f64,
-    /// Its 95 % interval, from eight rounds on.
+    /// Its 95 % interval, with at least eight rounds.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Share {
-    /// A wider interval says no more than that it is a part.
+    /// A wider interval only shows that it is a part.
     const WIDEST: f64 = 0.5;
 
-    /// Returns its interval, when that is narrow enough to say more than "part".
+    /// Returns its interval, if it is narrow enough to say more than "part".
     #[must_use]
     pub fn narrow(&self) -> Option<[f64; 2]> {
         let is_narrow = |[low, high]: &[f64; 2]| high - low <= Self::WIDEST;
@@ -48,7 +48,7 @@ impl Share {
 }
 
 pub(super) fn fewer_faults(view: &View<'_, '_>) -> PartTold<FewerFaults> {
-    // Of mixed runs, half of the story would be told.
+    // Mixed runs have gains and losses; a share of the gain would mislead.
     let is_mixed = view.context.answer(view.arm) == Some(PolicyAnswer::Mixed);
     let gained = view.fell(MetricId::WallSeconds) && view.fell(MetricId::MinorFaultsTotal);
     if is_mixed || !gained {
@@ -90,10 +90,10 @@ fn interval(view: &View<'_, '_>) -> Option<[f64; 2]> {
     Some([low, high].map(|end| end.clamp(0.0, 1.0)))
 }
 
-/// Returns true for one thread at a time under both arms, whose parts of CPU time are then parts of wall time; false when
+/// Returns true for one thread at a time under both arms, so that parts of CPU time are parts of wall time; false if
 /// user time was not read.
 ///
-/// The question is asked of each trial, because medians of parts do not add up to that of the whole.
+/// Each trial is checked, because medians of parts do not add up to the median of the whole.
 fn runs_alone(view: &View<'_, '_>) -> bool {
     /// CPU time over wall time, up to which a program counts as one thread.
     const ALONE: f64 = 1.05;
@@ -111,12 +111,12 @@ fn runs_alone(view: &View<'_, '_>) -> bool {
     })
 }
 
-/// Page walks beside those of the baseline.
+/// Page walks compared with those of the baseline.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Walks {
-    /// Not shown when wall time did not fall.
+    /// Not shown if wall time did not fall.
     pub outcome: CauseOutcome,
-    /// Their meaning.
+    /// The meaning of the change.
     pub effect: WalksFell,
     /// Data page walks in a typical run.
     pub walks: Pair,
@@ -128,14 +128,14 @@ pub struct Walks {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum WalksFell {
-    /// There are fewer.
+    /// There are fewer walks.
     Cheaper,
     /// There are as many although more memory was huge: the misses are elsewhere.
     Elsewhere,
 }
 
 pub(super) fn walks(view: &View<'_, '_>) -> PartTold<Walks> {
-    // The rule on translation tells why they were not counted.
+    // The rule on translation explains why they were not counted.
     let Ok(_) = view.here(MetricId::DtlbWalksTotal) else {
         return Ok(None);
     };
@@ -158,7 +158,7 @@ pub(super) fn walks(view: &View<'_, '_>) -> PartTold<Walks> {
     }
 }
 
-/// Returns the cycles of walks that were saved, over all cycles that were.
+/// Returns the saved cycles of walks over all saved cycles.
 fn part_of_gain(view: &View<'_, '_>) -> Option<f64> {
     let share = view.both(MetricId::DataWalkCyclesRatio).ok()?;
     let cycles = view.both(MetricId::CyclesTotal).ok()?;
@@ -176,7 +176,7 @@ fn part_of_gain(view: &View<'_, '_>) -> Option<f64> {
 pub struct UserTime {
     /// User time, as a ratio to the baseline's.
     pub ratio: f64,
-    /// The part of the gain, by means; `None` when threads run side by side.
+    /// The part of the gain, as a ratio of means; `None` if threads run in parallel.
     pub share_of_gain: Option<f64>,
     /// Why page walks were not counted.
     pub uncounted: Missing,
@@ -206,7 +206,8 @@ fn is_mostly_user_time(change: &Times) -> bool {
     wall < 0.0 && user <= wall / 2.0 && user < system
 }
 
-/// Another allocator changes user time by itself; so does an effect that depends on the order of the runs.
+/// Returns false if something other than pages may change user time: another allocator, or an effect of the order of
+/// runs.
 fn pages_alone_are_the_reason(view: &View<'_, '_>) -> Result<bool, MissingInput> {
     let context = view.context;
     let baseline = context.settings(context.baseline());

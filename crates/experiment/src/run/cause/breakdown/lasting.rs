@@ -1,4 +1,4 @@
-//! The part of an effect that comes once, when memory is brought in, and the part that lasts.
+//! The one-time part of an effect, when memory is faulted in, and the lasting part.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// Changes that come once, and changes that last. Kernel time is mostly that of bringing memory in, user time that of work.
+/// One-time changes, and lasting changes. Kernel time is mostly for faulting memory in, user time for work.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Lasting {
-    /// Not shown when neither changed, or one is not known well enough.
+    /// Not shown if neither changed, or one is not known well enough.
     pub outcome: CauseOutcome,
-    /// Which way kernel time changed: it comes once.
+    /// The direction of the one-time change: kernel time.
     pub once: Option<Way>,
-    /// Which way user time changed: it lasts.
+    /// The direction of the lasting change: user time.
     pub lasting: Option<Way>,
     /// The mean change of kernel time, in seconds.
     pub once_seconds: f64,
@@ -23,9 +23,10 @@ pub struct Lasting {
     pub lasting_ratio: f64,
     /// The mean wall time under the baseline, in seconds.
     pub wall_seconds: f64,
-    /// How long a run must take until what lasts is worth what comes once, in seconds; `None` when both have one direction.
+    /// The run time at which the lasting effect outweighs the one-time effect, in seconds; `None` if both have one
+    /// direction.
     pub break_even_seconds: Option<f64>,
-    /// The time until memory was in; `None` when the program did not run on for a second.
+    /// The time until memory was faulted in; `None` if the program did not run for another second.
     pub arrival: Option<Arrival>,
 }
 
@@ -41,10 +42,10 @@ pub enum Way {
     More,
 }
 
-/// Changes until nine tenths of memory were in, and after that, by means.
+/// Mean changes until nine tenths of memory were faulted in, and after that.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Arrival {
-    /// Seconds until memory was in.
+    /// Seconds until memory was faulted in.
     pub seconds: Pair,
     /// The change of kernel time until then, in seconds.
     pub system_until: f64,
@@ -59,7 +60,7 @@ pub struct Arrival {
 }
 
 pub(super) fn lasting(view: &View<'_, '_>) -> PartTold<Lasting> {
-    // The readings of a service are those of its load: nothing in them comes once.
+    // The readings of a service cover only its load, without one-time costs.
     if view.context.record.header.plan.service.is_some() {
         return Ok(None);
     }
@@ -87,7 +88,7 @@ pub(super) fn lasting(view: &View<'_, '_>) -> PartTold<Lasting> {
     }))
 }
 
-/// Returns `None` when it is not known.
+/// Returns `None` if it is unknown.
 fn way(change: Option<Change>) -> Option<Way> {
     match change? {
         Change::Lower => Some(Way::Less),
@@ -98,7 +99,7 @@ fn way(change: Option<Change>) -> Option<Way> {
 }
 
 fn arrival(view: &View<'_, '_>) -> PartTold<Arrival> {
-    /// A shorter time is too short for a clock of 10 ms, in seconds.
+    /// Shorter times are too short for a clock of 10 ms, in seconds.
     const LEAST_AFTER: f64 = 1.0;
 
     let seconds = view.means(MetricId::ArrivalSeconds)?;

@@ -1,4 +1,4 @@
-//! The parts of a change in time: one answer for each arm, in place of a rule for each part.
+//! The parts of a change in time: one answer for each arm, instead of a rule for each part.
 
 use serde::Serialize;
 
@@ -18,30 +18,30 @@ pub use gains::{FewerFaults, Share, UserTime, Walks, WalksFell};
 pub use lasting::{Arrival, Lasting, Way};
 pub use seconds::{Seconds, seconds};
 
-/// The parts of a change in time, each as far as it is shown.
+/// The parts of a change in time, if shown.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 pub struct Breakdown {
-    /// The largest part in the direction of the whole. `None` while the change of wall time is not decided.
+    /// The largest part in the direction of the whole. `None` while the change of wall time is undecided.
     pub dominant: Option<Part>,
-    /// Mean changes per run; `None` when wall, user or kernel time is missing.
+    /// Mean changes per run; `None` if wall, user or kernel time is missing.
     pub seconds: Option<Seconds>,
     /// Minor faults in a typical run.
     pub faults: Option<Pair>,
     /// The part of a gain that comes from fewer page faults.
     pub fewer_faults: Option<FewerFaults>,
-    /// The part of a gain that comes from cheaper page walks, when they were counted.
+    /// The part of a gain that comes from cheaper page walks, if they were counted.
     pub walks: Option<Walks>,
-    /// The part of a gain that is user time, when page walks were not counted.
+    /// The part of a gain in user time, if page walks were not counted.
     pub user_time: Option<UserTime>,
-    /// Making huge pages against the faults that they saved.
+    /// The cost of making huge pages against the saved faults.
     pub zeroing: Option<Zeroing>,
     /// The part of a loss that comes from compaction and reclaim.
     pub stalls: Option<Stalls>,
     /// Faults of a service that moved from its load to its start.
     pub start: Option<MovedToStart>,
-    /// Changes that come once, and changes that last as long as the program runs.
+    /// One-time changes, and changes that last as long as the program runs.
     pub lasting: Option<Lasting>,
-    /// Readings that parts lack.
+    /// Missing readings of parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingInput>,
 }
@@ -50,7 +50,7 @@ pub struct Breakdown {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Page walks, which were counted.
+    /// Counted page walks.
     PageWalks,
     /// User mode; with [`Breakdown::user_time`] probably fewer TLB misses.
     UserMode,
@@ -62,9 +62,9 @@ pub enum Part {
     CompactionAndReclaim,
     /// Splits of huge pages.
     Splits,
-    /// The kernel, without a part that is known to be the largest.
+    /// The kernel, without a known largest part.
     Kernel,
-    /// Neither user mode nor kernel.
+    /// Time outside user mode and kernel.
     OffCpu,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
     Ok(outcome.map(|outcome| (outcome, Kind::Breakdown(Box::new(breakdown)))))
 }
 
-/// A part, or `None` when it does not apply.
+/// A part, or `None` if it does not apply.
 type PartTold<T> = Result<Option<T>, MissingInput>;
 
 struct Parts<'v, 'g, 'a> {
@@ -102,7 +102,7 @@ struct Parts<'v, 'g, 'a> {
 }
 
 impl<'g, 'a> Parts<'_, 'g, 'a> {
-    /// Asks for a part, and keeps the reading that it lacks.
+    /// Computes a part, and notes its missing reading.
     fn any<T>(&mut self, of: fn(&View<'g, 'a>) -> PartTold<T>) -> Option<T> {
         of(self.view).unwrap_or_else(|missing| {
             let is_known = missing.is_of_failed_trials() || self.missing.contains(&missing);
@@ -111,14 +111,14 @@ impl<'g, 'a> Parts<'_, 'g, 'a> {
         })
     }
 
-    /// Asks for a part only if the program left huge pages on.
+    /// Computes a part only if the program kept huge pages enabled.
     fn of_pages<T>(&mut self, of: fn(&View<'g, 'a>) -> PartTold<T>) -> Option<T> {
         self.is_of_pages.then(|| self.any(of)).flatten()
     }
 }
 
 impl Breakdown {
-    /// Returns the best of the outcomes of its parts; `None` without any part.
+    /// Returns the best outcome of its parts; `None` without any part.
     fn outcome(&self) -> Option<CauseOutcome> {
         let parts = [
             self.dominant.map(|_| CauseOutcome::Shown),
@@ -135,11 +135,11 @@ impl Breakdown {
         parts.into_iter().flatten().min()
     }
 
-    /// Returns the largest of user, kernel and off-CPU time in the direction of the whole, then the largest part that is
-    /// known within it.
+    /// Returns the largest of user, kernel and off-CPU time in the direction of the whole, then the largest known part
+    /// within it.
     ///
-    /// User and kernel time must be decided in this direction by their own rows. When causes of kernel time were timed,
-    /// the parts add up in each round, so that the largest is known without that; off-CPU time has no row of its own.
+    /// User and kernel time must be decided in this direction by their own rows. If causes of kernel time were timed,
+    /// the parts add up in each round, so the largest is known without that. Off-CPU time has no row.
     fn dominant(&self, view: &View<'_, '_>) -> Option<Part> {
         let whole = view.change(MetricId::WallSeconds)?;
         let seconds = self.seconds?;
@@ -176,7 +176,7 @@ impl Breakdown {
         }
         let stalled = self.stalls.filter(|it| is_shown(it.outcome));
         let stalled = stalled.map_or_else(|| seconds.stalled(), |it| it.seconds());
-        // Untimed, zeroing is the usual cost of huge pages whose faults cost more than they saved.
+        // If it was not timed, zeroing is assumed: the usual cost of huge pages whose faults cost more than they saved.
         let made = self.zeroing.as_ref();
         let made = made.filter(|it| is_shown(it.outcome) && it.is_dearer);
         let growth = made.map(|it| it.system_seconds.change() - stalled);
@@ -189,7 +189,7 @@ impl Breakdown {
     }
 }
 
-/// Returns the part that changed most in a direction, if one did.
+/// Returns the part with the largest change in a direction, if there is one.
 fn largest(parts: &[(Part, Option<f64>)], sign: f64) -> Option<Part> {
     let parts = parts.iter();
     let towards = parts.filter_map(|(part, change)| Some((*part, (*change)? * sign)));

@@ -7,7 +7,7 @@ use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::trial::{Mark, Trial};
 
-/// Waits for a lock may be inside page faults; a larger share of them is too much to call the rest CPU time.
+/// Waits for a lock may be inside page faults; with a larger share, the rest cannot be called CPU time.
 const NEGLIGIBLE: f64 = 0.1;
 
 /// Parts of kernel time that may be timed.
@@ -19,10 +19,10 @@ const CAUSES: [MetricId; 5] = [
     MetricId::SplitSeconds,
 ];
 
-/// Mean changes per run over the rounds in which both arms succeeded, in seconds; below zero is saved.
+/// Mean changes per run over the rounds in which both arms succeeded, in seconds; negative means saved.
 ///
-/// `user`, the timed causes, `other_faults`, `other_kernel` and `off_cpu` add up to `wall`. A cause is `None` when it
-/// was not timed; it is then in `other_kernel`.
+/// `user`, the timed causes, `other_faults`, `other_kernel` and `off_cpu` add up to `wall`. A cause is `None` if it was
+/// not timed; it is then part of `other_kernel`.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Seconds {
     /// Wall time: the whole.
@@ -41,23 +41,23 @@ pub struct Seconds {
     pub zeroing: Option<f64>,
     /// Splits of huge pages.
     pub splits: Option<f64>,
-    /// Page faults without the causes above; `None` when they are in `other_kernel`.
+    /// Page faults without the causes above; `None` if they are part of `other_kernel`.
     pub other_faults: Option<f64>,
     /// The rest of kernel time.
     pub other_kernel: f64,
-    /// Neither user mode nor kernel. Too low by their overlap when threads run in parallel.
+    /// Time outside user mode and kernel. If threads run in parallel, it is too low by their overlap.
     pub off_cpu: f64,
-    /// Copy-on-write, which is inside page faults: not added.
+    /// Copy-on-write, already contained in page faults: not added.
     pub copy_on_write: Option<f64>,
     /// Waits for `mmap_lock`, summed over threads: not added.
     pub lock_waits: Option<f64>,
-    /// Trials in which others used the processors, so that off-CPU time holds waits for these.
+    /// Trials in which other programs used the processors, so that off-CPU time includes waits for them.
     pub contended_trials: usize,
     /// All trials of these rounds.
     pub trials: usize,
 }
 
-/// Returns the parts of the mean change; `None` when wall, user or kernel time is not known.
+/// Returns the parts of the mean change; `None` if wall, user or kernel time is unknown.
 #[must_use]
 pub fn seconds(record: &Record, baseline: &str, arm: &str) -> Option<Seconds> {
     Seconds::of(&PairedRounds::of(record, baseline, arm))
@@ -105,7 +105,7 @@ impl Seconds {
         causes.filter(Option::is_none).count()
     }
 
-    /// Returns true when anything in the kernel was timed.
+    /// Returns true if any part of the kernel was timed.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.other_faults.is_some() || self.untimed_causes() < CAUSES.len()
@@ -117,9 +117,9 @@ impl Seconds {
     }
 }
 
-/// Returns true when the causes of a trial can have been inside its page faults: they took no longer.
+/// Returns true if the causes of a trial can have been inside its page faults: they took no longer.
 ///
-/// Otherwise some of them were system calls, and nobody knows how much. The same holds after long waits for a lock.
+/// Otherwise some were in system calls, to an unknown extent. The same applies after long waits for a lock.
 fn faults_hold(trial: &Trial, causes: &[MetricId]) -> bool {
     let seconds = causes.iter().filter_map(|cause| trial.value(*cause));
     let seconds: f64 = seconds.sum();
@@ -128,7 +128,7 @@ fn faults_hold(trial: &Trial, causes: &[MetricId]) -> bool {
     faults.is_some_and(|faults| seconds <= faults && waited <= NEGLIGIBLE * faults)
 }
 
-/// Returns true when somebody else used the processors: a thread that sleeps then looks like one that waits.
+/// Returns true if other programs used the processors: a sleeping thread then looks like a waiting one.
 fn is_contended(trial: &Trial) -> bool {
     trial.marks.iter().any(|mark| {
         matches!(

@@ -1,15 +1,15 @@
-//! Loads that set the pace instead of the service.
+//! Loads that limit the throughput instead of the service.
 
 use crate::run::compare::medians::Medians;
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
 
-/// The share of its CPUs from which a program is taken to want more.
+/// The share of its CPUs above which a program counts as CPU-bound.
 ///
-/// The clock of CPU time ticks a hundred times a second, and there are always short waits.
+/// The CPU clock ticks a hundred times a second, and there are always short waits.
 const FULL: f64 = 0.9;
 
-/// A load that was the bottleneck under an arm.
+/// A load that limited the throughput under an arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadLimit {
     /// The arm.
@@ -18,9 +18,9 @@ pub struct LoadLimit {
     pub limit: Limit,
     /// CPUs that the load used.
     pub load_cpus: f64,
-    /// CPUs that the load was bound to, when it was.
+    /// CPUs that the load was bound to, if it was.
     pub bound_cpus: Option<usize>,
-    /// Returns true when load and service have CPUs of their own.
+    /// True if service and load have separate CPUs.
     pub parted: bool,
 }
 
@@ -33,7 +33,7 @@ pub enum Limit {
     Shared,
 }
 
-/// Returns the limit under the first arm of a service that has one.
+/// Returns the limit under the first arm of a service with one.
 #[must_use]
 pub fn load_limit(record: &Record) -> Option<LoadLimit> {
     let service = record.header.plan.service.as_ref()?;

@@ -1,4 +1,4 @@
-//! The means by which an arm is put in force, their cost, and the memory that they made huge while the program ran.
+//! The mechanism that applies an arm, its cost, and the memory that it made huge while the program ran.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Clash, Collapsing, Tracing};
 
-/// How an arm was put in force.
+/// The mechanism that applied an arm.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum MechanismFacts {
@@ -21,25 +21,25 @@ pub enum MechanismFacts {
     Tracing {
         /// Stops in a typical run.
         stops: f64,
-        /// Ranges that were advised in a typical run.
+        /// Advised ranges in a typical run.
         ranges: f64,
         /// Memory that it could not reach, one sentence each.
         beyond: Vec<String>,
-        /// Its cost; `None` when no arm has the tracer alone.
+        /// Its cost; `None` if no arm has only the tracer.
         cost: Option<MechanismCost>,
     },
-    /// A preloaded library had the program advise its own memory.
+    /// A preloaded library made the program advise its memory.
     Preloading {
         /// Trials in which the program had mapped it.
         trials: usize,
-        /// Why no tracer does it, if one was tried first.
+        /// Why no tracer was used, if one was tried first.
         instead_of_tracer: Option<Clash>,
-        /// Its cost; `None` when no arm has the library alone.
+        /// Its cost; `None` if no arm has only the library.
         cost: Option<MechanismCost>,
     },
 }
 
-/// The cost of a mechanism alone: its overhead control against the baseline.
+/// The cost of a mechanism without its effect: its overhead control against the baseline.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct MechanismCost {
     /// The overhead control.
@@ -104,7 +104,7 @@ fn tracings<'a>(record: &'a Record, arm: &str) -> Vec<&'a Tracing> {
     tracings.collect()
 }
 
-/// Returns the reason why the tracer of an arm reached no memory; `None` if it reached some, or there is no such reason.
+/// Returns the reason why the tracer of an arm reached no memory; `None` if it reached some, or no reason is known.
 #[must_use]
 pub fn not_reached(record: &Record, arm: &str) -> Option<Clash> {
     let seen = tracings(record, arm);
@@ -138,17 +138,17 @@ fn typical<T>(seen: &[&T], figure: fn(&T) -> u64) -> Option<f64> {
 /// Memory that became huge in a typical run, and the stops for it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct MadeHuge {
-    /// Bytes that were huge afterwards.
+    /// Bytes made huge.
     pub bytes: f64,
     /// Calls, or stops for code.
     pub calls: f64,
-    /// Seconds that one thread at a time stood, in all.
+    /// Total seconds for which threads were stopped, one at a time.
     pub held_seconds: f64,
     /// The longest of these stops, in seconds.
     pub longest_seconds: f64,
-    /// Bytes that the kernel refused in a mean run, by error.
+    /// Mean bytes per run that the kernel refused, by error.
     pub refused: BTreeMap<String, f64>,
-    /// Why nothing became huge, when nothing did.
+    /// Why nothing became huge, if so.
     pub nothing: Option<NothingMade>,
     /// Memory that no tracer reached, one sentence each.
     pub beyond: Vec<String>,
@@ -158,11 +158,11 @@ pub struct MadeHuge {
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum NothingMade {
-    /// The program ended before that time.
+    /// The program ended before the scheduled time.
     EndedBefore,
     /// No private anonymous range of at least one huge page had a small page in use.
     NoSmallPages,
-    /// No huge page fits into the code in use, or it was huge already.
+    /// No huge page fits into the code in use, or it was already huge.
     NoCode,
     /// The kernel refused it with these errors.
     Refused(Vec<String>),
@@ -226,7 +226,7 @@ fn nothing(seen: &[&Collapsing], none: NothingMade) -> NothingMade {
     }
 }
 
-/// Returns the bytes that were refused over all trials, by error.
+/// Returns the refused bytes over all trials, by error.
 fn errors(seen: &[&Collapsing]) -> BTreeMap<String, u64> {
     let mut sum = BTreeMap::new();
     for (error, bytes) in seen.iter().flat_map(|it| &it.refused) {

@@ -1,4 +1,4 @@
-//! Facts about arms and trials that are no causes: one function each, which asks a record.
+//! Facts about arms and trials other than causes: one function each, with a record as input.
 
 mod load;
 mod mechanism;

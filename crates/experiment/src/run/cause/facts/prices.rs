@@ -1,4 +1,4 @@
-//! Rows that got worse under an arm: the price of its gain.
+//! Metrics that got worse under an arm: the price of its gain.
 
 use crate::run::compare::{Change, Comparison, Statistic, Table};
 use crate::run::metric;
@@ -6,9 +6,10 @@ use crate::run::metric::requests::suffix_metric;
 use crate::run::metric::{Better, Counter, MetricId};
 use crate::run::record::Record;
 
-/// Losses beside tails and printed metrics; the time, when something else is judged.
+/// Losses other than tails and printed metrics; the time, if another metric is judged.
 ///
-/// The sampled peaks of a tree are none: samples are fewer if pages are small, so small pages would seem to take less.
+/// The sampled peaks of a tree are excluded: there are fewer samples with small pages, so small pages would seem to
+/// take less.
 const COSTS: &[MetricId] = &[
     MetricId::WallSeconds,
     MetricId::PeakRssBytes,
@@ -17,12 +18,12 @@ const COSTS: &[MetricId] = &[
     MetricId::Counter(Counter::SwappedPages),
 ];
 
-/// A smaller growth of memory is no price: rounding to huge pages alone takes as much.
+/// A smaller growth of memory is no price: rounding up to huge pages alone takes as much.
 const PRICE_OF_MEMORY: f64 = 0.05;
 
-/// Returns the rows that an arm makes worse, except for the judged one.
+/// Returns the metrics that an arm makes worse, except for the judged one.
 ///
-/// Stalls are none: their time is inside the judged time, and inside the tails.
+/// Stalls are excluded: their time is part of the judged time, and of the tails.
 #[must_use]
 pub fn prices<'a>(record: &Record, table: &'a Table, arm: &str) -> Vec<&'a Comparison> {
     let is_judged =
@@ -58,7 +59,7 @@ fn is_memory(row: &Comparison) -> bool {
     is_one_of(&[MetricId::PeakRssBytes, MetricId::CgroupPeakBytes], row)
 }
 
-/// Returns true when the additional memory, if there is any, is enough to be a price.
+/// Returns true if the additional memory, if any, is large enough to be a price.
 #[must_use]
 pub fn is_price_of_memory(row: &Comparison) -> bool {
     let ratio = row.ratio.filter(|_| is_memory(row));

@@ -1,4 +1,4 @@
-//! The settings of a policy: those in force, those taken by chance, and the pool that it makes.
+//! The settings of a policy: the applied ones, those taken by chance, and the pool that it creates.
 
 use serde::Serialize;
 
@@ -17,25 +17,25 @@ use crate::run::trial::{Mark, Trial};
 /// The settings of a policy as they were read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InForce {
-    /// Everything was as set, in so many trials that were read back.
+    /// Everything was as set, in the trials with a read-back.
     ReadBack {
-        /// Trials that were read back.
+        /// Number of trials with a read-back.
         read: usize,
         /// All its trials.
         of: usize,
     },
-    /// It could be read back in no trial.
+    /// It was read back in no trial.
     Unread {
         /// All its trials.
         of: usize,
     },
-    /// Nothing that it sets can be read back.
+    /// None of its settings can be read back.
     NotReadable,
-    /// It was not in force in some trials.
+    /// It was not applied in some trials.
     Not(NotApplied),
 }
 
-/// Trials in which a policy was not in force.
+/// Trials in which a policy was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotApplied {
     /// How many.
@@ -46,7 +46,7 @@ pub struct NotApplied {
     pub detail: String,
 }
 
-/// Returns the trials in which a policy was not in force; `None` when there are none.
+/// Returns the trials in which a policy was not applied; `None` if there are none.
 #[must_use]
 pub fn not_applied(record: &Record, arm: &str) -> Option<NotApplied> {
     match in_force(record, arm)? {
@@ -55,7 +55,7 @@ pub fn not_applied(record: &Record, arm: &str) -> Option<NotApplied> {
     }
 }
 
-/// Returns `None` when the policy has no trial.
+/// Returns `None` if the policy has no trial.
 #[must_use]
 pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
     let set = record.header.realisations.get(arm);
@@ -66,7 +66,7 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
     }
     let differing = trials.iter().map(|trial| differences(trial, set));
     let differing: Vec<Vec<String>> = differing.filter(|all| !all.is_empty()).collect();
-    // The first by the alphabet, so that it does not depend on the order of trials.
+    // The alphabetically first one, so that it does not depend on the order of trials.
     if let Some(detail) = differing.iter().flatten().min().cloned() {
         let trials = differing.len();
         return Some(InForce::Not(NotApplied { trials, of, detail }));
@@ -81,7 +81,7 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
     })
 }
 
-/// Returns true or false for each setting that can be seen from outside, when it was read back; a variable cannot be seen.
+/// Returns true or false for each setting visible from outside, if it was read back; a variable is not visible.
 fn read_back(trial: &Trial, set: &Realisation) -> Vec<bool> {
     let read = &trial.read_back;
     let mut files = set.files.iter();
@@ -125,7 +125,7 @@ fn switch(trial: &Trial, set: &Realisation) -> Option<String> {
     (found != wanted).then(|| format!("PR_GET_THP_DISABLE was `{was}` instead of `{instead}`"))
 }
 
-/// Returns the word of the record.
+/// Returns the record's word for the switch.
 fn word(switch: ThpDisable) -> &'static str {
     match switch {
         ThpDisable::Off => "off",
@@ -134,18 +134,19 @@ fn word(switch: ThpDisable) -> &'static str {
     }
 }
 
-/// Trials of an arm that ran with its setting, which the C library takes in some starts only.
+/// Trials of an arm in which its setting took effect, for a C library that takes it only in some starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
     /// Trials with more huge memory than any of the baseline.
     pub taken: usize,
     /// All its trials with a reading.
     pub of: usize,
-    /// The judged metric in those that took it, as a ratio to the baseline; `None` with fewer than six, and when all took it.
+    /// The judged metric in the trials with the setting, as a ratio to the baseline; `None` with fewer than six, and if
+    /// all took it.
     pub ratio: Option<f64>,
 }
 
-/// Returns `None` when the C library takes the setting always, and when no trial took it.
+/// Returns `None` if the C library always takes the setting, and if no trial took it.
 #[must_use]
 pub fn taken_by_chance(record: &Record, table: &Table, arm: &str) -> Option<Taken> {
     advice_by_chance(policy(record, arm)?, &record.header.host)?;
@@ -162,9 +163,9 @@ pub fn taken_by_chance(record: &Record, table: &Table, arm: &str) -> Option<Take
     (taken > 0 && arm != baseline).then_some(Taken { taken, of, ratio })
 }
 
-/// Returns the median ratio of these trials to the baseline of their rounds; fewer than six have no typical one.
+/// Returns the median ratio of these trials to the baseline of their rounds; fewer than six have no typical value.
 ///
-/// The setting depends on what is on the stack at the start, which does not change the speed: the choice favours none.
+/// The setting depends on the stack content at the start, which does not change the speed: the selection is unbiased.
 fn ratio(record: &Record, table: &Table, trials: &[&Trial]) -> Option<f64> {
     let metric = table.verdict.metric.as_str();
     let baseline = |round: u32| {
@@ -182,11 +183,11 @@ fn ratio(record: &Record, table: &Table, trials: &[&Trial]) -> Option<f64> {
 pub struct Pool {
     /// Memory of the pool, in bytes.
     pub bytes: u64,
-    /// The most that the program used, in bytes; zero when nobody used it, `None` when it was not read.
+    /// The most that the program used, in bytes; zero if it was unused, `None` if it was not read.
     pub used_bytes: Option<f64>,
 }
 
-/// Returns `None` when the policy makes no pool.
+/// Returns `None` if the policy creates no pool.
 #[must_use]
 pub fn pool(record: &Record, arm: &str) -> Option<Pool> {
     let used = Medians::of(record).get(arm, MetricId::HugetlbPeakBytes);
@@ -196,7 +197,7 @@ pub fn pool(record: &Record, arm: &str) -> Option<Pool> {
     })
 }
 
-/// Returns the memory of the pools that a policy makes, in bytes; `None` when it makes none.
+/// Returns the memory of the pools that a policy creates, in bytes; `None` if it creates none.
 pub(in crate::run) fn pool_bytes(settings: &Settings) -> Option<u64> {
     let pools = settings.hugetlb.iter();
     let bytes = pools.map(|(kib, pages)| kib.saturating_mul(1024).saturating_mul(*pages));

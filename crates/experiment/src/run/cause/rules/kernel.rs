@@ -1,4 +1,4 @@
-//! Acts of the kernel that left small pages: refusals, khugepaged's pace, splits.
+//! Kernel decisions that left small pages: refusals, khugepaged's pace, splits.
 
 use serde::Serialize;
 
@@ -15,11 +15,11 @@ pub struct HugeAllocationFellBack {
     pub refused: f64,
     /// All huge faults.
     pub of: f64,
-    /// Those over these.
+    /// The ratio of the two.
     pub share: f64,
     /// Those at a memory cgroup's limit.
     pub at_cgroup_limit: Option<f64>,
-    /// Huge pages that were free before the trial.
+    /// Free huge pages before the trial.
     pub free_before: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ pub(in super::super) fn fell_back(view: &View<'_, '_>) -> Told {
         read(MetricId::Counter(Counter::ThpFaultAlloc)),
         read(MetricId::Counter(Counter::ThpFaultFallback)),
     );
-    // Without the right to any, all of them are other programs'.
+    // An arm that allows none has none: all of these belong to other programs.
     let is_asked = view.context.mode(view.arm) != "never";
     let Some((made, refused)) = made.zip(refused).filter(|_| is_asked) else {
         return Ok(None);
@@ -50,22 +50,22 @@ pub(in super::super) fn fell_back(view: &View<'_, '_>) -> Told {
     Ok((of > 0.0).then_some((outcome, Kind::HugeAllocationFellBack(found))))
 }
 
-/// The pace of khugepaged beside a run.
+/// The pace of khugepaged compared with a run.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct KhugepagedHadNoTime {
-    /// Memory that khugepaged may take: anonymous memory, or all when that was not read. In bytes.
+    /// Memory that khugepaged may collapse: anonymous memory, or all if that was not read. In bytes.
     pub memory_bytes: f64,
-    /// Returns true for anonymous memory.
+    /// True for anonymous memory.
     pub is_anonymous: bool,
-    /// Bytes of it that were huge.
+    /// Huge bytes of it.
     pub huge_bytes: f64,
-    /// Bytes a second that it scans at most.
+    /// Largest scan rate, in bytes per second.
     pub bytes_per_second: f64,
-    /// Seconds that it needs at least.
+    /// Least time that it needs, in seconds.
     pub needed_seconds: f64,
-    /// Seconds that the program, or the load of a service, took.
+    /// Run time of the program, or of the load of a service, in seconds.
     pub run_seconds: f64,
-    /// Returns true when a tracer made the run longer.
+    /// True if a tracer made the run longer.
     pub is_traced: bool,
 }
 
@@ -77,12 +77,12 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
     let Some((pace, all)) = pace(view).zip(all) else {
         return Ok(None);
     };
-    // Shared memory and files have settings of their own.
+    // Shared memory and files have separate settings.
     let anonymous = read(MetricId::AnonPeakBytes).filter(|it| *it < all);
     let memory_bytes = anonymous.unwrap_or(all);
     let huge_bytes = view.here(MetricId::HugeAnonPeakBytes)?;
     let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
-    // A page that lived between two samples was still counted when it was made, perhaps by others.
+    // A page that lived between two samples was still counted when it was created, possibly by another program.
     let made = read(MetricId::Counter(Counter::ThpFaultAlloc)).unwrap_or(0.0) * huge_page;
     let is_mostly_huge = memory_bytes < huge_page || huge_bytes.max(made) * 2.0 >= memory_bytes;
     if is_mostly_huge || view.here(MetricId::Counter(Counter::ThpCollapseAlloc))? > 0.0 {
@@ -102,7 +102,8 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::KhugepagedHadNoTime(found))))
 }
 
-/// Returns the bytes a second that khugepaged scans at most; `None` when it need not sleep, or its settings are not known.
+/// Returns the largest scan rate of khugepaged in bytes per second; `None` if it never sleeps, or its settings are
+/// unknown.
 fn pace(view: &View<'_, '_>) -> Option<f64> {
     let setting = |name| view.context.khugepaged(view.arm, name);
     let pages = setting("pages_to_scan")?;
@@ -117,11 +118,11 @@ fn pace(view: &View<'_, '_>) -> Option<f64> {
 pub struct ReadFirstZeroPage {
     /// Address space that still maps the huge zero page at exit, in bytes. Reading it is not memory speed.
     pub zero_bytes: f64,
-    /// Huge mappings that were split, machine-wide, when they are enough for half of the faults.
+    /// Split huge mappings, machine-wide, if they are enough for half of the faults.
     pub splits: Option<f64>,
 }
 
-/// The program read memory before it wrote it, so that huge zero pages were mapped.
+/// The program read memory before it wrote it, so huge zero pages were mapped.
 pub(in super::super) fn zero_page(view: &View<'_, '_>) -> Told {
     let zero = view.here(MetricId::HugeZeroExitBytes);
     let is_mapped = zero.as_ref().is_ok_and(|bytes| *bytes > 0.0);
@@ -139,7 +140,7 @@ pub(in super::super) fn zero_page(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::ReadFirstZeroPage(found))))
 }
 
-/// Returns true when a write to the huge zero page leaves small pages, by the release: it did from Linux 5.8 to 6.12
+/// Returns true if a write to the huge zero page leaves small pages, by the release: it did from Linux 5.8 to 6.12
 /// (`do_huge_pmd_wp_page`, mm/huge_memory.c). In other releases a split has other causes.
 fn a_write_splits(kernel: &str) -> bool {
     let numbers = kernel.split(|c: char| !c.is_ascii_digit());
@@ -150,9 +151,10 @@ fn a_write_splits(kernel: &str) -> bool {
     }
 }
 
-/// Returns the splits when they can account for half of the faults: each leaves as many faults as a huge page has small ones.
+/// Returns the splits if they can account for half of the faults: each leaves as many faults as a huge page has small
+/// ones.
 fn many_splits(view: &View<'_, '_>) -> Option<f64> {
-    /// Fewer splits are the noise of a machine with other programs.
+    /// Fewer splits are noise from other programs.
     const FEW: f64 = 8.0;
 
     let host = view.context.host();
@@ -162,26 +164,26 @@ fn many_splits(view: &View<'_, '_>) -> Option<f64> {
     (splits >= FEW && splits * pages * 2.0 >= faults).then_some(splits)
 }
 
-/// Memory that processes share after a fork.
+/// Memory shared by processes after a fork.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct CopyOnWriteAfterFork {
     /// Anonymous memory that several processes shared at the peak, in bytes.
     pub shared_bytes: f64,
-    /// Bytes of it that writes copied at least.
+    /// Lower bound of the bytes of it copied by writes.
     pub copied_bytes: Option<f64>,
     /// The same under the baseline.
     pub baseline_copied_bytes: Option<f64>,
-    /// Huge mappings that were split, machine-wide.
+    /// Split huge mappings, machine-wide.
     pub splits: Pair,
 }
 
-/// Memory that processes share after a fork was copied under writes, which split its huge pages.
+/// Memory shared by processes after a fork was copied by writes, which split its huge pages.
 pub(in super::super) fn after_fork(view: &View<'_, '_>) -> Told {
     const COPIED: MetricId = MetricId::ForkCopiedBytes;
     const SPLITS: MetricId = MetricId::Counter(Counter::ThpSplitPmd);
 
     let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
-    // Without shared memory, seen or readable, there is no question.
+    // Without shared memory, or a reading of it, the rule does not apply.
     let shared_bytes = view.here(MetricId::ForkSharedPeakBytes).unwrap_or(0.0);
     if shared_bytes < huge_page || view.here(MetricId::HugeAnonPeakBytes)? < huge_page {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Memory that a program has more of under an arm, and its limit.
+//! A program's additional memory under an arm, and its limit.
 
 use serde::Serialize;
 
@@ -24,11 +24,11 @@ pub struct MemoryLimitReached {
     pub trials: usize,
     /// How often it was hit, over all trials.
     pub hits: u64,
-    /// Processes that were killed, over all trials.
+    /// Killed processes, over all trials.
     pub killed: u64,
 }
 
-/// The program ran into the memory limit of its policy.
+/// The program reached the memory limit of its policy.
 pub(in super::super) fn limit(view: &View<'_, '_>) -> Told {
     let record = view.context.record;
     let set = record.header.realisations.get(view.arm);
@@ -60,22 +60,22 @@ pub(in super::super) fn limit(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::MemoryLimitReached(found))))
 }
 
-/// Growth of peak memory beside huge memory.
+/// Growth of peak memory compared with huge memory.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct MemoryBloat {
     /// Growth of peak memory, in bytes.
     pub growth_bytes: f64,
     /// Anonymous memory in huge pages, in bytes.
     pub huge_bytes: Pair,
-    /// The part of the growth that comes with huge pages, in bytes, when it is shown.
+    /// The part of the growth that comes with huge pages, in bytes, if it is shown.
     pub by_huge_pages_bytes: Option<f64>,
-    /// Returns true when huge pages cannot have added as much.
+    /// True if huge pages cannot have added as much.
     pub is_beyond: bool,
-    /// An arm that sets the same except for huge pages, when this arm changes more than pages.
+    /// An arm with the same settings except for huge pages, if this arm changes more than pages.
     pub sibling: Option<Sibling>,
 }
 
-/// An arm that sets the same except for huge pages, and has hardly any of them.
+/// An arm with the same settings except for huge pages, and with hardly any huge memory.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Sibling {
     /// Its name.
@@ -98,7 +98,7 @@ pub(in super::super) fn bloat(view: &View<'_, '_>) -> Told {
         true => None,
         false => sibling(view, more)?,
     };
-    // Growth that can only come with so much more huge memory.
+    // Growth that can only come with the additional huge memory.
     let by_pages = |growth: f64| match more < growth {
         true => (CauseOutcome::CannotTell, None, true),
         false => (CauseOutcome::Shown, Some(growth), false),
@@ -123,9 +123,9 @@ pub(in super::super) fn bloat(view: &View<'_, '_>) -> Told {
     Ok(Some((outcome, Kind::MemoryBloat(found))))
 }
 
-/// Returns true when peak memory rose beyond that of another arm, both by their own intervals.
+/// Returns true if peak memory rose beyond that of another arm, both by their own intervals.
 ///
-/// One of two equal peaks may be the larger in every round, by a little.
+/// One of two equal peaks may be slightly larger in every round.
 fn is_larger(view: &View<'_, '_>, other: &str) -> bool {
     let comparison = |arm: &str| view.context.comparison(PEAK, arm);
     let low = comparison(view.arm).and_then(|it| it.low);
@@ -134,7 +134,7 @@ fn is_larger(view: &View<'_, '_>, other: &str) -> bool {
     gap.is_some_and(|gap| gap > view.context.table.verdict.threshold)
 }
 
-/// Returns the sibling with the least huge memory: at most 5 % of the additional one.
+/// Returns the sibling with the least huge memory: at most 5 % of the additional amount.
 fn sibling(view: &View<'_, '_>, more: f64) -> Result<Option<Sibling>, MissingInput> {
     let own = view.context.settings(view.arm);
     let before = view.there(HUGE)?;
@@ -156,21 +156,21 @@ fn sibling(view: &View<'_, '_>, more: f64) -> Result<Option<Sibling>, MissingInp
 pub struct KhugepagedFilledGaps {
     /// Huge pages that khugepaged made, machine-wide.
     pub collapsed: f64,
-    /// Empty pages that it may fill in one huge page; `None` when that is not known.
+    /// Empty pages that it may fill in one huge page; `None` if unknown.
     pub max_ptes_none: Option<u64>,
     /// Peak memory, in bytes.
     pub peak_bytes: Option<Pair>,
     /// Huge pages made at faults, machine-wide.
     pub huge_faults: Option<Pair>,
-    /// Why it cannot be told.
+    /// Why it is undecidable.
     pub doubt: Option<GapsDoubt>,
 }
 
-/// Why growth cannot be put down to khugepaged.
+/// Why growth cannot be attributed to khugepaged.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum GapsDoubt {
-    /// `max_ptes_none` is not known.
+    /// `max_ptes_none` is unknown.
     UnknownSetting,
     /// Peak memory rose by more than khugepaged can have filled.
     Beyond,
@@ -178,9 +178,9 @@ pub enum GapsDoubt {
     HugeFaults,
 }
 
-/// khugepaged made resident what a program never touched, or had given back.
+/// khugepaged made memory resident that a program never touched, or had given back.
 pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
-    // If khugepaged made nothing, or that was not read, there is no question.
+    // If khugepaged created nothing, or this was not read, the rule does not apply.
     let collapsed = view
         .here(MetricId::Counter(Counter::KhugepagedCollapsed))
         .unwrap_or(0.0);
@@ -207,7 +207,7 @@ pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
     let faults = view.both(MetricId::Counter(Counter::ThpFaultAlloc))?;
     found.huge_faults = Some(faults);
     let growth = peak.change() / huge_page as f64;
-    // The rest of the program is not of one size either.
+    // The rest of the program varies in size too.
     if collapsed + 1.0 < growth {
         found.doubt = Some(GapsDoubt::Beyond);
     } else if faults.change() >= growth {
@@ -226,7 +226,7 @@ pub struct ThreadStacksGrew {
     pub stack_bytes: Pair,
     /// Threads.
     pub threads: Pair,
-    /// Bytes of the stacks in huge pages, when the growth is shown.
+    /// Bytes of the stacks in huge pages, if the growth is shown.
     pub huge_bytes: Option<f64>,
 }
 

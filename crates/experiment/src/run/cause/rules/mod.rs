@@ -1,4 +1,4 @@
-//! The rules, in the order in which their causes are listed. Each opens with the claim; `explain.toml` has the evidence.
+//! The rules, in the order of their causes in the report. Each opens with the claim; `explain.toml` has the evidence.
 
 use super::context::Ask;
 use super::{Cause, CauseId, CauseOutcome, Context, Kind};
@@ -22,13 +22,13 @@ struct Rule {
 /// The subject of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
-    /// Huge pages that a policy gave. It is not asked of a program that keeps them from its memory.
+    /// Huge pages from a policy. Skipped for a program that keeps them from its memory.
     HugePages,
     /// Anything else.
     Anything,
 }
 
-/// The arms that a rule is asked about.
+/// The arms to which a rule applies.
 enum Of {
     /// Every arm except the baseline.
     Arms(Ask),
@@ -63,7 +63,7 @@ static PROGRAM_RULES: &[Rule] = &[
     pages(Id::ThreadStacksGrew, Of::Arms(memory::stacks)),
 ];
 
-/// The rules about benches. The time of a bench as a whole says nothing, so other rules are not asked.
+/// The rules about benches. The total time of a bench has no meaning, so other rules are skipped.
 static BENCH_RULES: &[Rule] = &[
     any(Id::NoDifference, Of::Arms(bench::no_difference)),
     any(Id::ZeroPageSource, Of::All(bench::zero_page)),
@@ -83,7 +83,7 @@ const fn pages(id: Id, of: Of) -> Rule {
     Rule { id, about, of }
 }
 
-/// Asks every rule about one experiment.
+/// Evaluates every rule for one experiment.
 pub(super) fn check(context: &Context<'_>) -> Vec<Cause> {
     let rules = match context.record.header.plan.bench {
         Some(_) => BENCH_RULES,

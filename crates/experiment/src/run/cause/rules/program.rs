@@ -1,4 +1,4 @@
-//! Properties of the program itself: its own settings, its length, its heap, its cost of address translation.
+//! Properties of the program: its settings, its length, its heap, its cost of address translation.
 
 use std::collections::BTreeMap;
 
@@ -22,18 +22,18 @@ pub struct ProgramDisablesThp {
     pub process: String,
     /// Its program.
     pub program: String,
-    /// The share of anonymous memory with `MADV_NOHUGEPAGE`; `None` when it called `prctl(PR_SET_THP_DISABLE)`.
+    /// The share of anonymous memory with `MADV_NOHUGEPAGE`; `None` if it called `prctl(PR_SET_THP_DISABLE)`.
     pub advised_against_share: Option<f64>,
-    /// The share of anonymous memory in thread stacks, which the kernel keeps small, if that is the reason.
+    /// The share of anonymous memory in thread stacks, if that is the reason: the kernel keeps them small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks_share: Option<f64>,
-    /// The setting that leaves huge pages on, when one is known.
+    /// The setting that keeps huge pages enabled, if one is known.
     pub remedy: Option<String>,
-    /// Trials in which this was seen and all trials, by arm.
+    /// Trials with this observation and all trials, by arm.
     pub trials: BTreeMap<String, [usize; 2]>,
-    /// Arms that set something and did not reach it.
+    /// Arms with settings that did not affect it.
     pub in_vain: Vec<String>,
-    /// Huge pages from before it switched them off, in bytes by arm.
+    /// Huge pages from before the program disabled them, in bytes by arm.
     pub earlier_huge_bytes: BTreeMap<String, f64>,
 }
 
@@ -71,9 +71,9 @@ pub(in super::super) fn own_act(view: &View<'_, '_>) -> Told {
     Ok(Some((CauseOutcome::Shown, Kind::ProgramDisablesThp(found))))
 }
 
-/// Returns true when the program kept huge pages from its memory under an arm, or under the baseline beside it.
+/// Returns true if the program kept huge pages from its memory under an arm, or under the baseline.
 ///
-/// Without an arm, any of them counts.
+/// Without an arm, any arm counts.
 pub(in super::super) fn is_vain(context: &Context<'_>, arm: Option<&str>) -> bool {
     let baseline = context.baseline();
     let speaks_of = |other: &str| arm.is_none_or(|arm| arm == other || other == baseline);
@@ -84,7 +84,7 @@ fn arms<'a>(context: &Context<'a>) -> impl Iterator<Item = &'a str> {
     context.policies().iter().map(|policy| policy.name.as_str())
 }
 
-/// Returns true when the program kept huge pages from its memory in most trials of an arm.
+/// Returns true if the program kept huge pages from its memory in most trials of an arm.
 fn is_shut_out(record: &Record, arm: &str) -> bool {
     let looked = |trial: &&Trial| trial.read_back.tree.is_some();
     let looked = arm_trials(record, arm).filter(looked).count();
@@ -93,25 +93,25 @@ fn is_shut_out(record: &Record, arm: &str) -> bool {
 
 fn acts<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = OwnAct<'a>> {
     let realisation = record.header.realisations.get(arm);
-    // These are acts of the policy: a tracer keeps other sites small, a setting of the allocator all memory.
+    // These are effects of the policy: a tracer keeps other sites small, a setting of the allocator all memory.
     let is_chosen = realisation
         .is_some_and(|it| matches!(it.tracer, TreeTracer::Sites(_)) || it.asks_for_none());
     let trials = arm_trials(record, arm).filter(move |_| !is_chosen);
     trials.filter_map(|trial| trial.read_back.own_act())
 }
 
-/// A workload of which process start and exit may be a large part.
+/// A workload with a possibly large share of process start and exit.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct WorkloadTooShort {
     /// Median wall time under the baseline, in seconds.
     pub wall_seconds: f64,
-    /// Returns true when start and exit may be most of it: below 10 ms.
+    /// True if start and exit may be most of it: below 10 ms.
     pub is_very_short: bool,
     /// Samples of its memory in a typical trial.
     pub samples: Option<f64>,
 }
 
-/// The workload is too short to say much: it takes less than 50 ms.
+/// The workload is too short to show much: it takes less than 50 ms.
 pub(in super::super) fn too_short(view: &View<'_, '_>) -> Told {
     let wall = view.here(MetricId::WallSeconds).ok();
     let Some(wall_seconds) = wall.filter(|wall| *wall < 0.05) else {
@@ -125,24 +125,24 @@ pub(in super::super) fn too_short(view: &View<'_, '_>) -> Told {
     Ok(Some((CauseOutcome::Shown, Kind::WorkloadTooShort(found))))
 }
 
-/// Huge memory by malloc beside that of the whole machine's setting.
+/// Huge memory through malloc compared with that through the system-wide setting.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct HeapGrewInSteps {
-    /// Bytes that were huge with malloc's own setting.
+    /// Huge bytes with malloc's own setting.
     pub huge_bytes: f64,
     /// The arm that gives huge pages to all memory.
     pub always: String,
-    /// Bytes that were huge under that arm.
+    /// Huge bytes under that arm.
     pub always_huge_bytes: f64,
 }
 
 /// The heap grows in steps too small for huge pages, unless malloc is set to grow it by huge pages.
 pub(in super::super) fn heap_steps(view: &View<'_, '_>) -> Told {
-    /// A smaller factor may be another moment of the samples.
+    /// A smaller factor may come from the timing of the samples.
     const CLEARLY_MORE: f64 = 2.0;
 
     let is_of_malloc = view.context.settings(view.arm).malloc == Some(Malloc::Thp);
-    // It gives huge pages to all memory and leaves malloc alone.
+    // It gives huge pages to all memory and does not change malloc.
     let always = view.context.policies().iter().find(|it| {
         it.settings.thp == Some(Thp::Always) && it.settings.malloc.is_none() && is_of_malloc
     });
@@ -164,29 +164,29 @@ pub(in super::super) fn heap_steps(view: &View<'_, '_>) -> Told {
 /// The cost of address translation under the baseline.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Translation {
-    /// The share of cycles with a page walk under way: an upper bound, because the core computes at the same time.
+    /// The share of cycles with a page walk in progress: an upper bound, because the core computes at the same time.
     pub at_most: Option<f64>,
-    /// Its part by data.
+    /// The part for data.
     pub data: Option<f64>,
-    /// Its part by code.
+    /// The part for code.
     pub code: Option<f64>,
     /// The smallest effect of interest; below it, translation is not the bottleneck.
     pub threshold: f64,
     /// Why there is no bound.
     pub uncounted: Option<Missing>,
-    /// Data page walks, when their cycles were not counted.
+    /// Data page walks, if their cycles were not counted.
     pub walks: Option<f64>,
-    /// Data page walks per 1,000 instructions, which show the cost of none.
+    /// Data page walks per 1,000 instructions. They do not show the cost of a walk.
     pub walks_per_1000_instructions: Option<f64>,
 }
 
-/// Address translation is not the bottleneck, or it may be, and what the cheapest translation could save at most.
+/// Either address translation is not the bottleneck, or it may be, with an upper bound of the possible savings.
 pub(in super::super) fn translation(view: &View<'_, '_>) -> Told {
     let data = view.here(MetricId::DataWalkCyclesRatio);
     let code = view.here(MetricId::CodeWalkCyclesRatio);
     let errors = [&data, &code].map(|it| it.as_ref().err().cloned());
     let is_unasked = |it: &MissingInput| it.reason == Missing::NotAsked || it.is_of_failed_trials();
-    // An experiment without counters, or a record from before there were any.
+    // An experiment without counters, or a record from before they existed.
     if errors.iter().flatten().any(is_unasked) {
         return Ok(None);
     }

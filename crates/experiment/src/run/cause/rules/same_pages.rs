@@ -1,4 +1,4 @@
-//! The arm changed nothing about the program's pages, and why.
+//! The arm did not change the program's pages, with the reason.
 
 use serde::Serialize;
 
@@ -13,17 +13,17 @@ use crate::run::metric::{Counter, MetricId};
 use crate::run::policy::Malloc;
 use crate::run::trial::Clash;
 
-/// At most this share of a process is anonymous when the rest is what matters.
+/// At or below this share of anonymous memory, the rest of a process dominates.
 const MOSTLY_OTHER: f64 = 0.5;
 
-/// An arm with the pages of the baseline.
+/// An arm with the same pages as the baseline.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct SamePages {
     /// Minor faults in a typical run.
     pub faults: Pair,
     /// Bytes in huge pages at the peak.
     pub huge_bytes: Pair,
-    /// Why no page was huge; `None` when as much was huge under both.
+    /// Why no page was huge; `None` if the same amount was huge under both.
     #[serde(flatten)]
     pub nothing_huge: Option<NothingHuge>,
 }
@@ -32,7 +32,7 @@ pub struct SamePages {
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "nothing_huge")]
 pub enum NothingHuge {
-    /// Pages of another kind were huge, as many under both.
+    /// Pages of another kind were huge, the same amount under both.
     OtherKind {
         /// The metric of this kind.
         metric: String,
@@ -48,7 +48,7 @@ pub enum NothingHuge {
         /// The size of a huge page, in bytes.
         huge_page_bytes: u64,
     },
-    /// The program asked for none of the pool of the policy.
+    /// The program did not use the pool of the policy.
     PoolNotAsked {
         /// The pool, in bytes.
         pool_bytes: u64,
@@ -58,40 +58,41 @@ pub enum NothingHuge {
         /// Why.
         reason: NothingMade,
     },
-    /// Most memory is shared or of files, which follow other settings.
+    /// Most memory is shared or file-backed, and follows other settings.
     MostlyShared {
         /// Anonymous memory at the peak, in bytes.
         anon_bytes: f64,
         /// Peak memory of the largest process, in bytes.
         peak_bytes: f64,
-        /// `shmem_enabled` of the machine; `None` when it has none.
+        /// `shmem_enabled` of the machine; `None` if it has none.
         shmem_enabled: Option<String>,
     },
-    /// The wider of the two modes gives huge pages only to memory that asks for them.
+    /// The more permissive of the two modes gives huge pages only to advised memory.
     NotAsked {
         /// The arm with this mode.
         mode_of: String,
     },
-    /// The means of the policy did not reach the program.
+    /// The mechanism of the policy did not reach the program.
     NotReached {
         /// Why.
         clash: Clash,
     },
-    /// Malloc was told to advise, and its version leaves out the heaps of threads.
+    /// Malloc has the setting to advise, but its version skips the heaps of threads.
     ThreadHeaps {
         /// Version of glibc.
         glibc: (u32, u32),
     },
     /// A parent process disabled huge pages for its children (`PR_SET_THP_DISABLE`).
     ParentDisabled,
-    /// Neither arm allows them.
+    /// Both arms disallow them.
     NotAllowed,
     /// Huge faults fell back, or no mapping of the program was eligible.
     FellBack {
         /// Huge faults that fell back, machine-wide.
         faults: f64,
     },
-    /// No anonymous mapping was eligible at its first fault: too small, not aligned, grown in small steps, or forbidden.
+    /// No anonymous mapping was eligible at its first fault: too small, not aligned, grown in small steps, or
+    /// forbidden.
     NotEligible,
 }
 
@@ -148,7 +149,7 @@ fn other_kind<'a>(view: &View<'_, 'a>) -> Option<(&'a str, Pair)> {
     most.filter(|(_, it)| it.arm > 0.0 || it.baseline > 0.0)
 }
 
-/// Returns why none was huge by the wider of the two modes: the narrower gives no more.
+/// Returns why none was huge under the more permissive of the two modes: the other gives no more.
 fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
     let context = view.context;
     let rank = |arm: &&str| match context.mode(arm) {
@@ -177,7 +178,8 @@ fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
     })
 }
 
-/// Returns the reason if malloc was told to advise and the program has threads, whose heaps glibc advises since 2.43.
+/// Returns the reason if malloc has the setting to advise and the program has threads, whose heaps glibc advises since
+/// 2.43.
 fn thread_heaps(view: &View<'_, '_>) -> Option<NothingHuge> {
     const FIRST_GLIBC: (u32, u32) = (2, 43);
     let context = view.context;
@@ -189,13 +191,13 @@ fn thread_heaps(view: &View<'_, '_>) -> Option<NothingHuge> {
     (is_told && has_threads).then_some(NothingHuge::ThreadHeaps { glibc })
 }
 
-/// `enabled` decides about anonymous memory alone. Older records did not read it.
+/// `enabled` affects only anonymous memory. Older records did not read it.
 fn mostly_shared(view: &View<'_, '_>, arm: &str) -> Option<NothingHuge> {
     let peak_bytes = view.median(arm, MetricId::PeakRssBytes).ok()?;
     // It covers the whole tree, so the largest process has no more.
     let anon_bytes = view.median(arm, MetricId::AnonPeakBytes).ok()?;
     let usual = view.median(arm, MetricId::RssMeanBytes).ok()?;
-    // Two samples may miss a peak; then nothing is claimed.
+    // Two samples may miss a peak; the rule then claims nothing.
     if anon_bytes > MOSTLY_OTHER * peak_bytes.min(usual) || usual < peak_bytes / 2.0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The slowest requests were slow while the kernel held the service up.
+//! The slowest requests were slow while the kernel stalled the service.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use crate::run::timeline::{Pooled, pool};
 use crate::run::trial::Trial;
 use crate::run::trial::timeline::{Held, Slowest, Unrelated};
 
-/// The slowest thousandth of requests beside stalls of the service's own threads.
+/// The slowest thousandth of requests compared with stalls of the service's threads.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
 pub enum SlowRequestsStalled {
-    /// They were held against stalls.
+    /// They were compared with stalls.
     Held {
         /// Slow requests.
         slow: u64,
-        /// The fastest of them, in seconds.
+        /// Duration of the fastest of these, in seconds.
         slow_from_seconds: f64,
-        /// Those that overlapped with a stall.
+        /// Number of those that overlapped with a stall.
         in_stall: u64,
-        /// How many would by chance.
+        /// The number expected by chance.
         by_chance: f64,
-        /// Both ends of the range of chance.
+        /// Both ends of the range expected by chance.
         chance_range: [u64; 2],
         /// p-value, corrected for the number of arms.
         p: f64,
-        /// How many met each cause, by its metric.
+        /// Number that overlapped with each cause, by its metric.
         by_cause: BTreeMap<String, u64>,
     },
-    /// They could not be, although the requests have times.
+    /// They could not be compared, although the requests have times.
     Unrelated {
         /// Why.
         unrelated: Unrelated,
@@ -84,7 +84,7 @@ fn figures(held: &[&Held], pooled: &Pooled, p: f64) -> SlowRequestsStalled {
     }
 }
 
-/// Returns the requests of an arm's trials that succeeded.
+/// Returns the requests of an arm's successful trials.
 fn held<'a>(context: &Context<'a>, arm: &str) -> Vec<&'a Held> {
     let slowest = good_trials(context.record, arm).filter_map(slowest);
     let held = slowest.filter_map(|slowest| match slowest {
@@ -98,7 +98,7 @@ fn slowest(trial: &Trial) -> Option<&Slowest> {
     Some(&trial.timeline.as_ref()?.slowest)
 }
 
-/// Returns why nothing can be told, when somebody might expect that it can: the requests have times.
+/// Returns why this is undecidable, if a decision could be expected: the requests have times.
 fn why_not(context: &Context<'_>) -> Option<Unrelated> {
     let trials = context.record.trials.iter().filter(|it| it.succeeded());
     let slowest = trials.filter_map(slowest);

@@ -9,8 +9,8 @@ use crate::run::policy::realise::{FileWrite, Realisation};
 use crate::run::record::Record;
 use crate::run::trial::{Outcome, Trial};
 
-/// `always`, which writes a setting of the machine, and `malloc`, which does not: they take
-/// `factors` of the baseline's time, with a noise of 2 %.
+/// `always` writes a system setting and `malloc` does not. They take `factors` of the baseline's time, with a noise of
+/// 2 %.
 fn two_policies(seed: u64, rounds: u32, factors: [f64; 2]) -> Record {
     let mut plan = plan();
     plan.policies[2] = policy("malloc", Some(Thp::Madvise));
@@ -44,7 +44,7 @@ fn recommended(record: &Record) -> Option<String> {
     the_table(record).verdict.best
 }
 
-/// The same, in which so many requests fail in each trial of `always` and of `malloc`.
+/// The same, with so many failed requests in each trial of `always` and of `malloc`.
 fn with_failures(failures: [f64; 2]) -> Record {
     let mut record = two_policies(7, 12, [0.5, 0.8]);
     for trial in &mut record.trials {
@@ -64,7 +64,7 @@ fn no_gain_is_worth_failed_requests() {
         recommended(&with_failures([0.0, 0.0])).as_deref(),
         Some("always")
     );
-    // The best fails requests, so the second best is chosen; or none where that does too.
+    // The best one fails requests, so the second best is chosen, or none if that one fails requests too.
     assert_eq!(
         recommended(&with_failures([40.0, 0.0])).as_deref(),
         Some("malloc")
@@ -143,7 +143,7 @@ fn less_memory_decides_among_policies_that_change_alike() {
     assert_eq!(verdict.preference, Some(Preference::LessMemory));
 }
 
-/// The baseline is worse, and the machine as it is does as well as any policy.
+/// The baseline is worse, and as-is does as well as any policy.
 #[test]
 fn as_is_is_kept_where_it_is_as_good_as_the_others() {
     let mut record = two_policies(5, 12, [0.8, 0.8]);

@@ -113,7 +113,7 @@ pub(super) fn read(trial: &mut Trial, metric: &str, value: f64) {
     trial.readings.insert(metric.to_owned(), Reading::of(value));
 }
 
-/// `always` is a fifth faster and has its pages huge; `again` is like the baseline.
+/// `always` is a fifth faster and has huge pages; `again` is like the baseline.
 pub(super) fn fast(trial: &mut Trial, slot: Slot) {
     let is_always = slot.policy == 1;
     let seconds = wobble(trial) * if is_always { 0.8 } else { 1.0 };

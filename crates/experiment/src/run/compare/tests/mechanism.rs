@@ -1,4 +1,4 @@
-//! Policies that a tracer applies, which costs time of its own.
+//! Policies applied by a tracer, whose overhead costs time.
 
 use super::experiment::{fast, plan, policy, read, record_of, the_table, wobble};
 use crate::run::compare::*;
@@ -7,8 +7,7 @@ use crate::run::policy::realise::{self, Realisation};
 use crate::run::policy::{Settings, Thp, Tracer};
 use crate::run::record::Record;
 
-/// Twelve rounds of `never`, of `always` by a tracer, and of its tracer alone, each so many times
-/// slower than the first.
+/// Twelve rounds of `never`, of `always` by a tracer, and of only its tracer, each so many times slower than the first.
 fn traced(always: f64, idle: f64) -> Record {
     traced_in(12, always, idle)
 }
@@ -66,7 +65,7 @@ fn what_the_tracer_costs_is_not_what_huge_pages_cost() {
     assert_eq!(always(&traced(1.3, 1.3)).0, PolicyAnswer::NotDecided);
 }
 
-/// A tracer that costs a third hides no loss of thirty times, as soon as both are known.
+/// A tracer that costs a third does not hide a thirtyfold loss, as soon as both are known.
 #[test]
 fn a_loss_far_beyond_that_of_its_tracer_is_of_huge_pages() {
     let decided =

@@ -1,4 +1,4 @@
-//! Policies that made the same pages, and of equal ones the one that touches least.
+//! Policies with the same pages. Among equal ones, the one with the smallest scope is preferred.
 
 use super::experiment::{MIB, fast, plan, read, record_of, the_table, wobble};
 use crate::base::missing::Missing;
@@ -135,7 +135,7 @@ fn no_effect_is_only_said_of_equal_pages() {
     );
 }
 
-/// Samples may miss what the machine's own counter saw.
+/// Samples may miss huge pages that the machine-wide counter recorded.
 #[test]
 fn huge_faults_that_differ_are_an_effect() {
     let unseen = same_pages(|trial, slot| {
@@ -148,7 +148,7 @@ fn huge_faults_that_differ_are_an_effect() {
     );
 }
 
-/// `always` is a hair quicker than `again`, by less than their intervals are wide.
+/// `always` is slightly quicker than `again`, by less than the width of their intervals.
 #[test]
 fn of_equally_good_policies_the_one_that_leaves_the_machine_alone_is_best() {
     let both_fast = |gap: f64| {

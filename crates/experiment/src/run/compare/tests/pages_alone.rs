@@ -1,4 +1,4 @@
-//! A policy that changes malloc too, beside the same with small pages.
+//! A policy that also changes malloc, against the same policy with small pages.
 
 use super::experiment::{plan, policy, read, record_of, the_table};
 use crate::run::compare::*;
@@ -54,12 +54,12 @@ fn huge_pages_may_help_under_a_policy_that_is_worse() {
     );
     let ratio = row.ratio.expect("a ratio");
     assert!((ratio - 1.15 / 1.36).abs() < 0.01, "{row:?}");
-    // It is a choice of nobody, whatever it does.
+    // It is never the chosen one, whatever it does.
     let record = rounds(1, 12, [1.0, 1.0, 0.8], 0.01);
     assert_ne!(the_table(&record).verdict.best.as_deref(), Some(ALONE));
 }
 
-/// An overhead control shares no error with what is claimed: without it the interval would be the same.
+/// An overhead control shares no error with the claims: without it the interval would be the same.
 #[test]
 fn a_sham_costs_the_others_no_power() {
     let with = rounds(3, 12, [1.0, 0.9, 0.95], 0.02);
@@ -81,7 +81,8 @@ fn dropped(record: &Record, left: u32) -> (Vec<String>, Option<StopReason>) {
     (drops.collect(), progress.stop)
 }
 
-/// Five rounds show the policy to be worse, and seven what its huge pages do: both run until then, and leave together.
+/// Five rounds show the policy to be worse, and seven isolate the effect of its huge pages. Both arms run until then,
+/// and are dropped together.
 #[test]
 fn a_policy_runs_until_its_huge_pages_are_told() {
     let after =
@@ -89,15 +90,15 @@ fn a_policy_runs_until_its_huge_pages_are_told() {
     assert_eq!(after(6, 30), (Vec::new(), None));
     let both = vec![MALLOC.to_owned(), ALONE.to_owned()];
     assert_eq!(after(8, 30).0, both);
-    // Without time for more, the policy has its own answer, but for the rounds that were promised.
+    // Without time for more, the policy has its answer, except for the guaranteed rounds.
     assert_eq!(after(6, 0).0, both);
     let mut promised = rounds(1, 6, [1.0, 1.15, 1.36], 0.001);
     promised.header.plan.bounds.least_rounds = Some(7);
     assert_eq!(dropped(&promised, 0).0, Vec::<String>::new());
 }
 
-/// What huge pages do by themselves does not tell whether to set the policy: while that is open, the time that is left is used
-/// for it, however little there is hope. Malloc alone has told what it can.
+/// The isolated effect of huge pages does not decide whether to set the policy. While this is open, the remaining time
+/// is spent on it, however small the chance. The allocator-only policy has no more to contribute.
 #[test]
 fn a_policy_that_is_open_runs_on_where_only_its_huge_pages_are_told() {
     let record = rounds(1, 12, [1.0, 1.0, 1.4], 0.05);
@@ -107,7 +108,7 @@ fn a_policy_that_is_open_runs_on_where_only_its_huge_pages_are_told() {
     assert_eq!(dropped(&record, 2), (vec![ALONE.to_owned()], None));
 }
 
-/// Where pages alone show the same, the rounds beside malloc alone are spared.
+/// If a policy that changes only pages shows the same, the allocator-only rounds are skipped.
 #[test]
 fn what_pages_alone_show_is_not_asked_again() {
     let mut plan = beside_malloc(1);
@@ -135,8 +136,8 @@ fn malloc_alone_leaves_with_a_policy_that_was_dropped_before() {
     assert_eq!(dropped(&record, 30).0, [ALONE]);
 }
 
-/// Its gain would be no reason to set it. One that made a page in a round goes on, and so does one beside which no other made
-/// any.
+/// Its gain would be no reason to set it. A policy that made a huge page in a round continues, and so does one if no
+/// other policy made any.
 #[test]
 fn a_malloc_that_makes_no_page_huge_leaves_its_time_to_others() {
     let mut plan = beside_malloc(1);
@@ -165,7 +166,7 @@ fn a_malloc_that_makes_no_page_huge_leaves_its_time_to_others() {
     assert_eq!(after(4, [0.0, 0.0]), none);
 }
 
-/// The verdict and the claim about huge pages together, looked at after every round.
+/// The verdict and the claim about huge pages together, checked after every round.
 #[test]
 fn nothing_is_claimed_out_of_nothing() {
     let claims = (0..200).filter(|&seed| {
@@ -209,7 +210,7 @@ fn huge_pages_alone_take_more_rounds() {
     assert_eq!(of(&usual, "as-is"), 7);
     // As the baseline it has two runs a round.
     assert_eq!(of(&usual, "thp=never,malloc=thp"), 5);
-    // An overhead control is no claim, unless it is all that is asked.
+    // An overhead control is no claim, unless it is the only question.
     assert_eq!(of(&["as-is", "thp=always", "tracer=idle"], "as-is"), 5);
     assert_eq!(of(&["as-is", "tracer=idle"], "as-is"), 5);
 }

@@ -1,4 +1,4 @@
-//! Programs against each other, and what they gain from a policy.
+//! Comparison of programs, and their gains from a policy.
 
 use super::experiment::{plan, policy, read, record_of, the_table};
 use crate::run::compare::interaction::{Judge, Pair};
@@ -37,7 +37,7 @@ fn programs() -> Plan {
     plan
 }
 
-/// About normal, with a standard deviation of one.
+/// Approximately normal, with a standard deviation of one.
 fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
@@ -60,7 +60,7 @@ fn rounds(count: u32, seed: u64, program: f64, both: f64) -> Record {
     })
 }
 
-/// Rounds in which nothing makes a difference, and all times lie between one and two seconds.
+/// Rounds in which nothing makes a difference, and all times are between one and two seconds.
 fn noise(count: u32) -> Record {
     record_of(programs(), count, |trial: &mut Trial, _| {
         let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 900);
@@ -95,7 +95,7 @@ fn an_interaction_of_3_percent_is_found_in_60_rounds() {
     assert!(found >= 90, "{found} of 100");
 }
 
-/// The wealth of a bet is the most that it ever was: what the last round shows counts every look.
+/// The wealth of a bet is its running maximum, so the last round covers every interim analysis.
 #[test]
 fn where_there_is_no_interaction_one_is_called_in_5_percent_at_the_most() {
     let wrong = (0..200).filter(|&seed| {
@@ -106,7 +106,7 @@ fn where_there_is_no_interaction_one_is_called_in_5_percent_at_the_most() {
     assert!(wrong <= 10, "{wrong} of 200");
 }
 
-/// The runs of `new` are late now and then, under both policies alike; those of `old` never are.
+/// The runs of `new` are occasionally late, equally under both policies; those of `old` never are.
 #[test]
 fn a_noisier_program_is_no_interaction() {
     let noisy = |seed: u64| {
@@ -197,7 +197,7 @@ fn programs_under_one_policy_have_one_control_and_no_interaction() {
     assert_eq!(progress.stop, Some(StopReason::Decided), "{progress:?}");
 }
 
-/// Every question about the policy has its answer, and so has that about the programs.
+/// Every question about the policy has its answer, and so has the one about the programs.
 #[test]
 fn a_policy_is_dropped_for_all_programs_at_once() {
     let all = progress(&rounds(60, 11, 1.2, 1.2), 100).expect("sound");

@@ -22,7 +22,7 @@ fn two_records_compare_only_in_like_circumstances() {
         (wall.baseline.as_str(), wall.n, wall.warnings.len()),
         ("never", 12, 0)
     );
-    // Sessions differ by more than the trials of each: one of each side decides nothing but a fact.
+    // Sessions differ by more than the trials of each: with one on each side, only a fact is decided.
     assert_eq!((wall.low, wall.p), (None, None));
     assert_eq!(table.verdict.policies["never"], PolicyAnswer::NotDecided);
     let far = record_of(plan(), 14, |trial, slot| {

@@ -1,4 +1,4 @@
-//! Percentiles of requests: merged, called with the stated error, and covered by their interval.
+//! Percentiles of requests: merged, called different with the stated error, and covered by their interval.
 
 use super::experiment::{plan, policy, read, record_of};
 use super::texts;
@@ -39,8 +39,8 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// Requests as a shared machine gives them: rounds drift by 10 %, trials differ by 3 % as a
-/// whole, one request in forty is stalled, and `always` takes `factor` as long.
+/// Requests as on a shared machine: rounds drift by 10 %, trials differ by 3 % as a whole, one request in forty stalls,
+/// and `always` takes `factor` as long.
 fn noisy(seed: u64, rounds: u32, requests: u32, factor: f64) -> Record {
     let fill = |trial: &mut Trial, slot: Slot| {
         let of_round = &mut fastrand::Rng::with_seed(seed * 1_000 + u64::from(trial.round));
@@ -74,8 +74,8 @@ fn decided(row: &Comparison) -> bool {
     matches!(row.change, Change::Higher | Change::Lower)
 }
 
-/// In how many of so many experiments without an effect any percentile is called different at
-/// a threshold of nothing; and how often the interval of each holds a true effect of 10 %.
+/// Returns in how many of so many experiments without an effect any percentile is called different at a threshold of
+/// zero. Also returns how often the interval of each contains a true effect of 10 %.
 fn calibrate(experiments: u64, rounds: u32, requests: u32) -> (u64, Vec<u64>) {
     let mut called = 0;
     let mut covered = vec![0; PERCENTILES.len()];
@@ -133,8 +133,8 @@ fn a_planted_tail_is_found_and_the_middle_left_alone() {
 
 #[test]
 fn percentiles_are_of_all_requests_never_means_of_percentiles() {
-    // One trial of a thousand fast requests, one of ten slow ones: 1 % of all are slow, so the
-    // 99th percentile is fast, and a mean of both trials' percentiles would not be.
+    // One trial of a thousand fast requests, and one of ten slow ones. 1 % of all are slow, so the 99th percentile is
+    // fast; the mean of both trials' percentiles would be slow.
     let fill = |trial: &mut Trial, _: Slot| {
         let mut histogram = Distribution::new(Grain::Bucket, 1);
         let (ns, count) = if trial.round == 0 {

@@ -1,4 +1,4 @@
-//! Trials that failed, were cut off, were marked, or in which the policy was not in force.
+//! Trials that failed, did not finish, were marked, or did not apply the policy.
 
 use super::experiment::{fast, plan, read, record_of, row, the_table, wobble};
 use super::texts;
@@ -66,7 +66,7 @@ fn what_was_not_read_is_a_row_with_its_reason() {
 #[test]
 fn a_round_that_was_cut_off_is_left_out() {
     let mut record = record_of(plan(), 11, fast);
-    // Only the control is missing: every pair of the round is there, and still none counts.
+    // Only the control is missing: every pair of the round is present, but none counts.
     let is_cut = |trial: &Trial| trial.round == 10 && trial.role == Role::Control;
     record.trials.retain(|trial| !is_cut(trial));
     assert_eq!(progress(&record, 9).expect("sound").rounds, 10);
@@ -104,7 +104,7 @@ fn a_baseline_that_varies_is_noise_and_no_verdict() {
     let table = the_table(&record);
     let control = table.control.expect("several policies");
     assert_eq!(control.comparison.change, Change::Higher);
-    // Faster than both of its runs all the same.
+    // It is still faster than both of its runs.
     assert_eq!(table.verdict.policies["always"], PolicyAnswer::Better);
 }
 

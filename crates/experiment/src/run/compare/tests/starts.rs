@@ -43,7 +43,8 @@ fn a_start_is_the_mean_of_its_rounds() {
     assert!(is_near(it.high, 0.968 * within), "{it:?}");
 }
 
-/// Rounds agree to a hair, and starts scatter by 10 %: the interval is that of three starts, however many rounds each has.
+/// Rounds agree closely, and starts scatter by 10 %: the interval is that of three starts, however many rounds each
+/// has.
 #[test]
 fn starts_are_the_unit_of_their_interval() {
     let by_start = [0.8, 0.88, 0.968];
@@ -61,7 +62,7 @@ fn starts_are_the_unit_of_their_interval() {
     assert!(of_always(&record(6, |start, _| 0.8 - f64::from(start) / 100.0)).is_shown());
 }
 
-/// As in a round, whose agreement is told beside that of the starts.
+/// The same as within a round, whose agreement is shown in addition to that of the starts.
 #[test]
 fn both_runs_of_the_baseline_count_in_a_start() {
     let record = record_of(plan(), 6, |trial, slot| {
@@ -135,7 +136,7 @@ fn percentiles_are_of_all_requests_of_a_start() {
     );
 }
 
-/// Any trials, with numbers that mean nothing, give figures that are finite.
+/// Arbitrary trials with meaningless numbers give finite figures.
 #[test]
 fn zeros_have_no_ratio() {
     let spoil = |trial: &mut Trial| read(trial, "wall_seconds", 0.0);

@@ -6,7 +6,7 @@ use crate::run::plan::{Blocks, Plan, Slot};
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 use crate::run::trial::{Advice, Mark, ProcessTree, Trial};
 
-/// As the plan is unless more rounds are asked for.
+/// The default plan, which asks for no additional rounds.
 fn prompt() -> Plan {
     let mut plan = plan();
     plan.bounds.min_rounds = 1;
@@ -33,7 +33,7 @@ fn few_rounds_say_how_many_are_needed() {
     );
 }
 
-/// Five of the fewest and no more: every run of the policy is far from every other.
+/// Five is the minimum and enough: every run of the policy is far from every other.
 #[test]
 fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     let always = ("always".to_owned(), RemovalReason::Decided);
@@ -41,7 +41,7 @@ fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     assert_eq!(dropped(&record_of(prompt(), 5, fast)), [always]);
 }
 
-/// What was not in force gets no answer from more rounds: they are for the others.
+/// More rounds cannot answer for a policy that was not applied: they go to the others.
 #[test]
 fn a_policy_that_was_not_in_force_leaves_its_time_to_the_others() {
     let after = |rounds: u32| {
@@ -59,7 +59,7 @@ fn a_policy_that_was_not_in_force_leaves_its_time_to_the_others() {
     assert_eq!(dropped(&after(3)), [always]);
 }
 
-/// A direction is known whose interval is wide: up to a third of the time makes it narrower.
+/// The direction is known but the interval is wide: up to a third of the time narrows it.
 #[test]
 fn a_wide_interval_has_more_rounds_while_the_experiment_is_young() {
     let mut plan = prompt();
@@ -94,7 +94,7 @@ fn a_wide_interval_has_more_rounds_while_the_experiment_is_young() {
     assert_eq!(drops(&late, 400), 1);
 }
 
-/// Rounds of one start are the same two processes again and again.
+/// All rounds of one start compare the same two processes.
 #[test]
 fn servers_that_live_are_decided_after_three_starts() {
     let starts = |each: u32| {
@@ -129,7 +129,7 @@ fn a_round_without_a_dropped_policy_is_whole() {
     assert_eq!(progress.drops.len(), 1, "{progress:?}");
 }
 
-/// The baseline and "again" between one and two seconds, "always" as it is told.
+/// The baseline and "again" take between one and two seconds, and "always" as given.
 fn noisy(policies: usize, always: impl Fn(f64) -> f64) -> Record {
     let mut some = prompt();
     some.policies.truncate(policies);
@@ -150,8 +150,8 @@ fn what_no_round_can_decide_runs_on_where_nothing_else_needs_the_time() {
     assert_eq!((progress.stop, progress.drops), (None, vec![]));
 }
 
-/// A tracer that costs a lot says nothing of huge pages, and malloc that grows in larger steps neither, so their interval
-/// may become narrower.
+/// An expensive tracer shows nothing about huge pages, and neither does malloc that grows in larger steps. So their
+/// intervals may become narrower.
 #[test]
 fn what_a_means_costs_ends_no_experiment() {
     let stop = |name: &str| {
@@ -172,10 +172,10 @@ fn what_a_means_costs_ends_no_experiment() {
 #[test]
 fn what_no_round_can_decide_gives_its_time_to_what_can_be_decided() {
     let left = |always: fn(f64) -> f64, rounds| progress(&noisy(3, always), rounds).expect("sound");
-    // One is shown, so nobody waits for the other.
+    // One has its answer, so the other gets no more time.
     let shown = left(|seconds| seconds / 4.0, 5);
     assert_eq!(shown.stop, Some(StopReason::OutOfReach));
-    // One is within reach of a few rounds more, and has them alone.
+    // One is within reach of a few more rounds, and gets all of them.
     let close = left(|seconds| seconds * 0.94, 8);
     assert_eq!(close.stop, None);
     let drops: Vec<_> = close.drops.iter().map(|it| it.policy.as_str()).collect();
@@ -206,7 +206,7 @@ fn an_experiment_ends_at_its_bounds() {
     );
 }
 
-/// Gives a trial so many bytes that are mapped for huge pages.
+/// Gives a trial so many bytes mapped for huge pages.
 fn map(trial: &mut Trial, room_bytes: u64) {
     let mut tree = ProcessTree::default();
     tree.largest.advice = Some(Advice {
@@ -277,6 +277,6 @@ fn three_percent_is_found_in_most_default_budgets() {
         the_table(&record).verdict.policies["always"] == PolicyAnswer::Better
     };
     let found = (0..100).filter(is_found).count();
-    // 90 are usual; a forecast with one standard error in its favour leaves 74.
+    // 90 is typical; a forecast with one standard error in its favour leaves 74.
     assert!(found >= 85, "{found} of 100");
 }

@@ -1,4 +1,4 @@
-//! User time beside a wall time that does not tell.
+//! User time when wall time does not decide.
 
 use super::experiment::{plan, read, record_of, the_table};
 use crate::run::compare::*;
@@ -8,8 +8,8 @@ use crate::run::plan::service::Service;
 use crate::run::record::Record;
 use crate::run::trial::Trial;
 
-/// Two policies whose wall time is twice as noisy as their user time, with which it goes in part;
-/// user time is `factor` times that of the baseline.
+/// Two policies whose wall time is twice as noisy as their user time and partly correlated with it. User time is
+/// `factor` times that of the baseline.
 fn noisy(seed: u64, rounds: u32, factor: f64) -> Record {
     let mut plan = plan();
     plan.seed = seed;
@@ -31,7 +31,7 @@ fn user_time_is_judged_where_wall_time_is_not_decided() {
     assert_eq!(verdict.user_time["always"], PolicyAnswer::Better);
 }
 
-/// Wall time and user time together: each may err in 5 % of experiments, and they err together.
+/// Wall time and user time together: each may err in 5 % of experiments, and their errors are correlated.
 #[test]
 fn nothing_is_claimed_out_of_nothing() {
     let (mut wall, mut either) = (0, 0);
@@ -66,12 +66,12 @@ fn of_a_service_user_time_is_judged_where_each_trial_answered_as_many_requests()
     let same = the_table(&served(1, 0.85, |_| 1e5)).verdict;
     assert_eq!(same.policies["always"], PolicyAnswer::NotDecided);
     assert_eq!(same.user_time["always"], PolicyAnswer::Better);
-    // A load that takes as long each time does not do the same work.
+    // A load of fixed duration does not do the same work each time.
     let other = the_table(&served(1, 0.85, |trial| f64::from(trial.index))).verdict;
     assert!(other.user_time.is_empty(), "{:?}", other.user_time);
 }
 
-/// Throughput and user time together, as wall time and user time.
+/// Throughput and user time together, like wall time and user time.
 #[test]
 fn of_a_service_nothing_is_claimed_out_of_nothing() {
     let claims = (0..100).filter(|&seed| {

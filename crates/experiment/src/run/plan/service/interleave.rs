@@ -1,4 +1,4 @@
-//! Whether the servers of all policies live at once, and what stands in the way.
+//! Are the servers of all policies alive at once, or what prevents it?
 
 use std::fmt;
 
@@ -6,31 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommandLine, Port, Service};
 
-/// How trials come by their server.
+/// How trials get their server.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Interleave {
-    /// Each trial starts one of its own, as was asked for.
+    /// Each trial starts a new one, as requested.
     #[default]
     No,
-    /// Each trial starts one of its own, because nothing else is possible.
+    /// Each trial starts a new one, because nothing else is possible.
     Hindered(Obstacle),
-    /// The servers of all policies live at once, and a trial is one load of one of them.
+    /// The servers of all policies are alive at once, and a trial is one load of one server.
     Windows(Windows),
 }
 
-/// Trials that are windows in the lives of servers.
+/// Trials that are windows in the lifetime of servers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
-    /// After so many rounds all servers are started anew; at least 1.
+    /// All servers are restarted after this many rounds; at least 1.
     pub rounds_per_start: u32,
-    /// Whether the experiment fails, rather than start a server for each trial, where memory does
-    /// not allow it.
+    /// True if the experiment fails when memory does not suffice, instead of starting a server for each trial.
     pub required: bool,
 }
 
-/// Why servers cannot live at once.
+/// Why servers cannot be alive at once.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
@@ -38,9 +37,9 @@ pub enum Obstacle {
     OnePolicy,
     /// All servers would have the same address.
     SharedAddress,
-    /// Something is to be done before or after each trial: it could disturb the servers that live.
+    /// Commands run before or after each trial and could disturb the live servers.
     Hooks,
-    /// A policy makes a hugetlb pool, which is given back when its trial ends.
+    /// A policy creates a hugetlb pool, which is released after each trial.
     Pool,
 }
 
@@ -61,7 +60,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Service {
-    /// What stands in the way of servers that live at once, where `server` is their command.
+    /// Returns what prevents servers from being alive at once, if `server` is their command.
     #[must_use]
     pub fn obstacle(&self, server: &CommandLine, policies: usize, hooks: bool) -> Option<Obstacle> {
         let placed = |line: &CommandLine| line.mentions("{port}") || line.mentions("{dir}");
@@ -78,7 +77,7 @@ impl Service {
 }
 
 impl Interleave {
-    /// How windows are made, where trials are windows.
+    /// The windows, if trials are windows.
     #[must_use]
     pub fn windows(self) -> Option<Windows> {
         match self {
@@ -87,33 +86,32 @@ impl Interleave {
         }
     }
 
-    /// Whether every trial starts its server because that was asked for.
+    /// Returns true if every trial starts its server because this was requested.
     pub(super) fn is_no(&self) -> bool {
         *self == Self::No
     }
 }
 
 impl Windows {
-    /// The start, from 0, that a round belongs to.
+    /// The start of a round, counted from 0.
     #[must_use]
     pub fn start_of(self, round: u32) -> u32 {
         round / self.rounds_per_start.max(1)
     }
 
-    /// Whether servers are started anew before a round.
+    /// Returns true if servers are restarted before a round.
     #[must_use]
     pub fn begins_at(self, round: u32) -> bool {
         round.is_multiple_of(self.rounds_per_start.max(1))
     }
 }
 
-/// Share of the available memory that the servers may take together, in percent: the rest is for
-/// the page cache, the load, and peaks that no start has shown yet.
+/// Share of the available memory that the servers may take together, in percent. The rest is for the page cache, the
+/// load, and peaks that no start has shown yet.
 const MEMORY_PERCENT: u64 = 60;
 
-/// The memory that `servers` of them are expected to need and that they may take, in bytes, where
-/// the first is more: each as much as the largest of those that were started. `available` was read
-/// before the first start.
+/// The memory that `servers` servers are expected to need and the memory that they may take, in bytes, if the first is
+/// more. Each counts as much as the largest started one. `available` was read before the first start.
 #[must_use]
 pub fn shortage(peaks: &[u64], servers: usize, available: u64) -> Option<(u64, u64)> {
     let started: u64 = peaks.iter().sum();

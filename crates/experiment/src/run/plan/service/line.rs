@@ -15,12 +15,12 @@ pub enum CommandLine {
     Words(Vec<String>),
 }
 
-/// What the placeholders of commands stand for in one trial.
+/// The values of the placeholders in one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// `{port}`: a port that was free when the trial began.
+    /// `{port}`: a port that was free at the start of the trial.
     pub port: u16,
-    /// `{dir}`: a folder of the trial's own.
+    /// `{dir}`: a private folder of the trial.
     pub dir: String,
 }
 
@@ -34,8 +34,8 @@ impl Places {
 }
 
 impl CommandLine {
-    /// The words that are executed. A line that is one simple command replaces its shell, so
-    /// that a signal reaches the program and not a shell that waits for it.
+    /// The executed words. A line with one simple command replaces its shell, so that a signal reaches the program and
+    /// not a waiting shell.
     #[must_use]
     pub fn words(&self, places: &Places) -> Vec<String> {
         match self {
@@ -52,7 +52,7 @@ impl CommandLine {
         }
     }
 
-    /// As people write it.
+    /// As users write it.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -61,7 +61,7 @@ impl CommandLine {
         }
     }
 
-    /// The program, where the line names it plainly: without quotes and placeholders.
+    /// The program, if the line has its plain name: without quotes and placeholders.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         let first = match self {
@@ -73,7 +73,7 @@ impl CommandLine {
         first.chars().all(plain).then_some(first)
     }
 
-    /// Whether it stands anywhere in the command.
+    /// Returns true if the command contains it anywhere.
     #[must_use]
     pub fn mentions(&self, placeholder: &str) -> bool {
         match self {
@@ -82,7 +82,7 @@ impl CommandLine {
         }
     }
 
-    /// Whether there is nothing to run.
+    /// Returns true if there is nothing to run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -103,11 +103,11 @@ impl FromStr for CommandLine {
     }
 }
 
-/// Whether a line is a program on the `PATH` with its arguments and redirections. In doubt it
-/// is not: then the shell runs it as it stands.
+/// Returns true if a line is a program on the `PATH` with its arguments and redirections. In doubt it is not: the shell
+/// then runs it unchanged.
 fn is_simple(line: &str) -> bool {
     const JOINTS: [char; 8] = [';', '&', '|', '\n', '(', ')', '`', '#'];
-    /// Words of the shell that cannot follow `exec`, or mean another thing there.
+    /// Shell words that cannot follow `exec`, or have another meaning there.
     const WORDS: [&str; 22] = [
         "!", "{", "case", "for", "if", "until", "while", "exec", "cd", "eval", "exit", "export",
         "readonly", "return", "set", "shift", "trap", "umask", "unset", ".", ":", "ulimit",

@@ -1,4 +1,4 @@
-//! A workload that is a server: how it is known to be ready, what loads it, how it is stopped.
+//! A server as the workload: how to detect that it is ready, how to load it, and how to stop it.
 //!
 //! To add a readiness check, add a variant of `Ready` in `ready.rs` and its question in `linux::collect::service::ready`.
 
@@ -18,28 +18,28 @@ pub use signal::StopSignal;
 
 use super::seconds;
 
-/// How a server is driven. The server itself is the plan's command.
+/// How a server is driven. The server is the plan's command.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// How it is known to be ready.
+    /// How readiness is detected.
     pub ready: Ready,
-    /// How long that may take, in seconds.
+    /// The limit for this, in seconds.
     #[serde(with = "one_time")]
     pub ready_timeout: Duration,
-    /// What loads it before the measured load, and is not measured.
+    /// The load before the measured load; it is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_load: Option<CommandLine>,
-    /// What loads it while it is measured: the trial lasts as long as this does.
+    /// The measured load: the trial lasts as long as it runs.
     pub load: CommandLine,
-    /// Under which policy the load runs.
+    /// The policy of the load.
     pub load_policy: LoadPolicy,
-    /// What asks the main process to end, where no command does.
+    /// The signal that asks the main process to end, if no command does.
     pub stop_signal: StopSignal,
     /// The command that asks it to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_command: Option<CommandLine>,
-    /// How long it may take to end before its tree is killed, in seconds.
+    /// Time to end before its tree is killed, in seconds.
     #[serde(with = "one_time")]
     pub grace: Duration,
     /// Processors that the server is bound to.
@@ -48,19 +48,19 @@ pub struct Service {
     /// Processors that the load is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<Vec<u32>>,
-    /// Whether the servers of all policies live at once.
+    /// Are the servers of all policies alive at once?
     #[serde(default, skip_serializing_if = "Interleave::is_no")]
     pub interleave: Interleave,
 }
 
-/// Under which policy the load runs.
+/// The policy of the load.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadPolicy {
-    /// Under none: it is the same in every trial.
+    /// None: it is the same in every trial.
     #[default]
     None,
-    /// Under that of the service.
+    /// That of the service.
     Same,
 }
 

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommandLine, Places};
 
-/// How a server is known to be ready.
+/// How a server is detected as ready.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub enum Ready {
     /// A connection is accepted.
     Tcp(Address),
-    /// A GET of the path is answered with a status from 200 to 399.
+    /// A GET of the path returns a status from 200 to 399.
     Http(Address, String),
-    /// The regular expression matches what the server has printed; `^` and `$` match at lines.
+    /// The regular expression matches the server's output; `^` and `$` match at lines.
     Log(String),
-    /// The command, which is run again and again, succeeds.
+    /// The command, run repeatedly, succeeds.
     Exec(CommandLine),
 }
 
@@ -32,7 +32,7 @@ pub struct Address {
 /// A port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// `{port}`: the one that is found free before each trial.
+    /// `{port}`: a free one, found before each trial.
     Found,
     /// Always the same.
     Fixed(u16),
@@ -50,7 +50,7 @@ impl Address {
 }
 
 impl Ready {
-    /// Where it is asked over the network, if it is.
+    /// The address of the check, if it uses the network.
     #[must_use]
     pub fn address(&self) -> Option<&Address> {
         match self {
@@ -59,14 +59,14 @@ impl Ready {
         }
     }
 
-    /// Whether a placeholder stands anywhere in it.
+    /// Returns true if it contains a placeholder anywhere.
     #[must_use]
     pub fn mentions(&self, placeholder: &str) -> bool {
         self.to_string().contains(placeholder)
     }
 }
 
-/// Whether the pattern of [`Ready::Log`] matches a log.
+/// Returns true if the pattern of [`Ready::Log`] matches a log.
 #[must_use]
 pub fn log_says(pattern: &str, log: &[u8]) -> bool {
     let log = String::from_utf8_lossy(log);
@@ -105,14 +105,14 @@ impl FromStr for Ready {
     }
 }
 
-/// `//HOST:PORT/PATH`, or the same with its `http:` once more in front.
+/// `//HOST:PORT/PATH`, or the same with a repeated `http:` in front.
 fn parse_url(rest: &str) -> Result<(Address, String), String> {
     let fault = || format!("`http:{rest}` is not a URL; write http://HOST:PORT/PATH");
     let rest = rest.strip_prefix("http:").unwrap_or(rest);
     let rest = rest.strip_prefix("//").ok_or_else(fault)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    // A line end would begin another line of the request.
+    // A line end would start another line of the request.
     if path.chars().any(|c| c.is_control() || c == ' ') || authority.contains('@') {
         return Err(fault());
     }
@@ -121,7 +121,7 @@ fn parse_url(rest: &str) -> Result<(Address, String), String> {
     } else {
         format!("/{path}")
     };
-    // The usual port, where none is named.
+    // The default port, if none is given.
     let has_port = authority
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.contains(']'));

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct StopSignal(u8);
 
-/// Those that programs end by, with numbers that are the same wherever Linux runs but on
-/// Alpha, SPARC, MIPS and PA-RISC (signal(7)).
+/// Signals that end programs. Their numbers are the same on all Linux architectures except Alpha, SPARC, MIPS and
+/// PA-RISC (signal(7)).
 const NAMES: [(&str, u8); 7] = [
     ("SIGHUP", 1),
     ("SIGINT", 2),

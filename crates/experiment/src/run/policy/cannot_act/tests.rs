@@ -75,9 +75,9 @@ fn what_cannot_act_is_said_with_its_reason() {
         /bin/x is a Go program, whose heap is not malloc's; thp=always needs no malloc
         /bin/x uses musl, which has no such tunable; thp=always needs no malloc
         /bin/x allocates with libjemalloc.so.2, not with glibc's malloc; its own setting is --policy jemalloc.thp=always
-        /bin/x has a malloc of its own linked in, not glibc's malloc
+        /bin/x has its own malloc linked in, not glibc's malloc
         /bin/x is statically linked, and nothing is preloaded into it; link it with the allocator
-        /bin/x has a malloc of its own linked in, which comes before a preloaded one
+        /bin/x has its own malloc linked in, which takes precedence over a preloaded one
         /bin/x is no JVM: it maps no libjvm.so
     "#]]
     .assert_eq(&said.concat());
@@ -100,7 +100,7 @@ fn a_static_program_ignores_what_is_preloaded() {
     };
     expect![[r#"
         /bin/x is statically linked, and nothing is preloaded into it; a tracer (where ptrace is allowed) or root with --system reaches it
-        /bin/x did not map the library that was preloaded, as a set-user-ID program does not; a tracer (where ptrace is allowed) or root with --system reaches it
+        /bin/x did not map the preloaded library, as a set-user-ID program never does; a tracer (where ptrace is allowed) or root with --system reaches it
     "#]]
     .assert_eq(&(said(&[], &Executable::default()) + &said(&[LIBC], &dynamic())));
 }
@@ -200,7 +200,7 @@ fn a_file_tells_before_it_runs() {
     assert_eq!(why(&go, "go.GODEBUG=x"), None);
 }
 
-/// An executable whose file says that it starts a JVM.
+/// An executable whose file shows that it starts a JVM.
 fn java() -> Executable {
     Executable {
         starts_jvm: true,
@@ -208,7 +208,7 @@ fn java() -> Executable {
     }
 }
 
-/// An executable that names jemalloc.
+/// An executable that contains the name of jemalloc.
 fn jemalloc() -> Executable {
     Executable {
         names_jemalloc: true,

@@ -171,7 +171,7 @@ fn surroundings() -> impl Strategy<Value = Settings> {
 /// Settings of all kinds, sensible or not.
 pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> {
     let size = || (0_u32..22).prop_map(|shift| 1_u64 << shift);
-    // A comma that a key follows cannot be typed inside a value, so it is not made here.
+    // A comma before a key cannot be typed inside a value, so it is not generated.
     let value = "[ -+.-~\u{e4}]{0,6}(,[ -+.-<>-~]{0,4})?";
     let words: Vec<(&str, String)> = KEYS
         .iter()
@@ -213,7 +213,7 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
                     ..surroundings
                 };
                 for (key, word) in words {
-                    // A key that comes twice keeps its last value: the error says only that.
+                    // A repeated key keeps its last value: the error covers only this.
                     let _ = settings.set(key, &word);
                 }
                 settings

@@ -21,7 +21,7 @@ pub(in crate::run::policy) fn parse_number(key: &str, value: &str) -> Result<u64
         .map_err(|_| format!("`{key}={value}`: expected a whole number from 0"))
 }
 
-/// What stands behind each page size of a value, and an example.
+/// The value after each page size, and an example.
 pub(in crate::run::policy) type Form = (&'static str, &'static str);
 
 /// A mode for each size.
@@ -49,18 +49,18 @@ pub(in crate::run::policy) fn parse_sizes<T>(
     Ok(sizes)
 }
 
-/// A limit of memory in bytes: whole MiB, of which every page size is a part or a multiple.
+/// A memory limit in bytes: whole MiB, of which every page size is a fraction or a multiple.
 pub(in crate::run::policy) fn parse_limit(key: &str, value: &str) -> Result<u64, String> {
     let bytes = parse_size(value).ok();
     let whole = bytes.filter(|bytes| *bytes >= MIB && bytes.is_multiple_of(MIB));
     whole.ok_or_else(|| format!("`{key}={value}`: expected whole MiB, as in {key}=512M"))
 }
 
-/// Words, quoted as a shell takes them where they hold spaces.
+/// Words, quoted for a shell if they contain spaces.
 pub(in crate::run::policy) fn parse_words(key: &str, value: &str) -> Result<Vec<String>, String> {
     let words =
         shlex::split(value).ok_or_else(|| format!("`{key}={value}`: a quote is not closed"))?;
-    // They are shown in one line, and pasted from it.
+    // They are shown on one line, and pasted from it.
     if words.iter().any(|word| plain(word) != *word) {
         return Err(format!(
             "`{key}`: arguments may not hold control characters"
@@ -95,7 +95,7 @@ pub(in crate::run::policy) fn sizes_text<T>(
     parts.join("+")
 }
 
-/// A size as it is typed: `64K`, `2M`, `1G`.
+/// A size as typed: `64K`, `2M`, `1G`.
 pub(in crate::run::policy) fn kib_text(kib: u64) -> String {
     for (unit, letter) in [(GIB / KIB, 'G'), (MIB / KIB, 'M')] {
         if kib >= unit && kib.is_multiple_of(unit) {

@@ -1,4 +1,4 @@
-//! `collapse=` and `text=`: what a tracer makes huge while the program runs.
+//! `collapse=` and `text=`: memory and code made huge by a tracer while the program runs.
 
 use super::Draft;
 use crate::run::policy::{Settings, Thp};
@@ -36,7 +36,7 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     draft.realisation.text = settings.text;
 }
 
-/// The first key that asks for it.
+/// The first key that requires it.
 fn key(settings: &Settings) -> Option<&'static str> {
     let collapse = settings.collapse.map(|_| "collapse");
     collapse.or(settings.text.map(|_| "text=huge"))

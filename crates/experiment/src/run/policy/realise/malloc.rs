@@ -9,7 +9,7 @@ use crate::run::policy::{Malloc, Thp};
 
 /// The first glibc with the tunable `glibc.malloc.hugetlb` (its NEWS).
 const FIRST_GLIBC: (u32, u32) = (2, 35);
-/// The first with `glibc.pthread.stack_hugetlb` (its NEWS).
+/// The first glibc with `glibc.pthread.stack_hugetlb` (its NEWS).
 pub(super) const FIRST_GLIBC_WITH_STACKS: (u32, u32) = (2, 38);
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
@@ -30,12 +30,13 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     }
 }
 
-/// The variable that makes the loader look up every function before the program starts (ld.so(8)).
+/// The variable that makes the loader resolve every function before the program starts (ld.so(8)).
 pub(crate) const BIND_NOW: &str = "LD_BIND_NOW";
 
-/// Lets an old glibc take its tunable in every start or in none, see [`Host::malloc_takes_advice_by_chance`]. What it reads
-/// behind the machine's mode is what the loader left on the stack when it looked up `malloc`. Of 784 programs of Debian 12,
-/// each started four times, 132 took the tunable in some starts only; with this variable 773 took it in all and 11 in none.
+/// Makes an old glibc take its tunable in every start or in none, see [`Host::malloc_takes_advice_by_chance`]. Such a
+/// glibc reads past the machine's mode into data that the loader left on the stack when it resolved `malloc`. Of 784
+/// programs of Debian 12, each started four times, 132 took the tunable in some starts only; with this variable 773
+/// took it in all and 11 in none.
 fn bind_at_start(draft: &mut Draft<'_>) {
     let is_set = draft.policy.settings.env.contains_key(BIND_NOW);
     if draft.host.malloc_takes_advice_by_chance() && !is_set {
@@ -62,8 +63,8 @@ pub(super) fn check_glibc(draft: &mut Draft<'_>, first: (u32, u32)) {
     draft.obstacle(problem, format!("it needs glibc {major}.{minor}{other}"));
 }
 
-/// glibc reads `enabled` once, when the program starts, and advises its heap only where that
-/// helps by its own lights.
+/// glibc reads `enabled` once, when the program starts, and advises its heap only in the modes that it considers
+/// useful.
 fn check_mode(draft: &mut Draft<'_>) {
     let (Ok(thp), Some(glibc)) = (&draft.host.thp, draft.host.glibc) else {
         return;
@@ -94,7 +95,7 @@ fn remedy_for_mode(draft: &Draft<'_>) -> &'static str {
     }
 }
 
-/// What `enabled` reads while the policy is in force.
+/// The value of `enabled` while the policy is active.
 fn enabled_under(draft: &Draft<'_>, thp: &ThpSettings) -> String {
     value_under(draft, "enabled", &thp.enabled)
 }
@@ -139,15 +140,15 @@ fn check_pool(draft: &mut Draft<'_>) {
                 pool.total
             ),
             format!(
-                "add hugetlb={}:N with --system, N pages being what the heap needs",
+                "add hugetlb={}:N with --system, with N pages for the heap",
                 kib_text(kib)
             ),
         );
     }
 }
 
-/// The size that `MAP_HUGETLB` without a size means: `default_hugepagesz=` of the boot line,
-/// else that of a PMD, which is one page full of 8-byte entries.
+/// The page size of `MAP_HUGETLB` without a size: `default_hugepagesz=` of the boot line, otherwise that of a PMD,
+/// which is one page full of 8-byte entries.
 fn default_hugetlb_bytes(host: &Host) -> u64 {
     let booted = host
         .boot_line

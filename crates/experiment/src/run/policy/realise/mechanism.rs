@@ -1,25 +1,25 @@
-//! How `thp=always` is had: by the machine's setting, by a tracer, or by a preloaded library.
+//! Mechanisms of `thp=always`: the system-wide setting, a tracer, or a preloaded library.
 
 use super::{Draft, EnvChange, TreeTracer};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Means, Thp};
 
-/// What the variable of the library begins with where it advises, and where it only does as if.
+/// The start of the library's variable: for real advice, and for its placebo.
 const HUGE: &str = "huge";
 const IDLE: &str = "idle";
 
-/// `means=` is a word of `thp=always` alone.
+/// `means=` is valid only with `thp=always`.
 pub(super) fn check(draft: &mut Draft<'_>) {
     if draft.policy.settings.means.is_some() && draft.policy.settings.thp != Some(Thp::Always) {
         draft.obstacle(
-            "means= says how thp=always is reached",
+            "means= applies only to thp=always",
             "write thp=always too, or leave means= out",
         );
     }
 }
 
-/// Has the memory of the program advised, where that is how `thp=always` is reached on a machine
-/// whose huge pages are in `mode`. Whether it is.
+/// Advises the memory of the program if `thp=always` is reached that way on a machine whose huge pages are in `mode`.
+/// Returns true if it is.
 pub(super) fn advise(draft: &mut Draft<'_>, mode: &str) -> bool {
     match asked(draft, mode).unwrap_or_else(|| first(draft, mode)) {
         Means::Setting => return false,
@@ -29,8 +29,8 @@ pub(super) fn advise(draft: &mut Draft<'_>, mode: &str) -> bool {
     true
 }
 
-/// The first means that can be had. Advice decides only where the machine gives huge pages to
-/// advised memory alone, and a setting that may be written needs none.
+/// The first available mechanism. Advice decides only if the machine gives huge pages to advised memory alone, and a
+/// writable setting needs none.
 fn first(draft: &Draft<'_>, mode: &str) -> Means {
     let may_write = draft.reach.has_settings() && draft.host.user.can_write_thp;
     if may_write || mode != "madvise" {
@@ -44,7 +44,7 @@ fn first(draft: &Draft<'_>, mode: &str) -> Means {
     }
 }
 
-/// The means that the user asks for, with what stands in its way.
+/// The mechanism requested by the user, with its obstacles.
 fn asked(draft: &mut Draft<'_>, mode: &str) -> Option<Means> {
     let means = draft.policy.settings.means?;
     if means == Means::Tracer && !draft.host.can_trace {
@@ -53,7 +53,7 @@ fn asked(draft: &mut Draft<'_>, mode: &str) -> Option<Means> {
     if means != Means::Setting && mode != "madvise" {
         draft.obstacle(
             format!(
-                "means={} advises memory, which has no effect where the machine says `{mode}`",
+                "means={} advises memory, which has no effect while the machine is set to `{mode}`",
                 means.word()
             ),
             "leave means= out",
@@ -69,7 +69,7 @@ fn cannot_trace(draft: &mut Draft<'_>) {
     );
 }
 
-/// `tracer=idle` and `preload=idle`; a policy that advises by the same means needs no second one.
+/// `tracer=idle` and `preload=idle`; a policy that advises through the same mechanism needs no second one.
 pub(super) fn reach_idle(draft: &mut Draft<'_>) {
     if draft.policy.settings.tracer.is_some() {
         if !draft.realisation.tracer.is_none() {
@@ -90,7 +90,7 @@ pub(super) fn reach_idle(draft: &mut Draft<'_>) {
     }
 }
 
-/// Preloads the library that advises memory, before whatever else is preloaded.
+/// Preloads the library that advises memory, before any other preloaded library.
 fn preload(draft: &mut Draft<'_>, advice: &str) {
     const USUAL_PMD_BYTES: u64 = 2 << 20;
     let Some(path) = draft.host.library.clone() else {

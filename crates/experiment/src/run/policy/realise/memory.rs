@@ -1,4 +1,4 @@
-//! `memory-max=`, `memory-high=` and `numa=`: where the program's memory may lie, and how much.
+//! `memory-max=`, `memory-high=` and `numa=`: the amount and the nodes of the program's memory.
 
 use super::{Draft, MemoryLimits};
 use crate::base::units::bytes_text;
@@ -30,7 +30,7 @@ fn check_group(draft: &mut Draft<'_>) {
         );
     } else if !cgroup.can_make {
         draft.obstacle(
-            format!("no cgroup can be made beside or below {}", cgroup.path),
+            format!("no cgroup can be created next to or below {}", cgroup.path),
             "run as root, or in a delegated cgroup (systemd-run --user --scope -p Delegate=yes)",
         );
     }
@@ -65,7 +65,7 @@ fn check_limits(draft: &mut Draft<'_>, limits: MemoryLimits) {
     }
 }
 
-/// Nodes that are certainly not there; of others the kernel tells when the trial starts.
+/// Reports nodes that certainly do not exist; for others, the kernel reports an error when the trial starts.
 fn check_nodes(draft: &mut Draft<'_>) {
     let Some(numa) = &draft.policy.settings.numa else {
         return;

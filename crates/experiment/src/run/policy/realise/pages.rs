@@ -1,5 +1,4 @@
-//! The keys that the kernel answers: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`,
-//! `shmem`, `mthp_shmem`.
+//! The keys implemented by the kernel: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`, `shmem`, `mthp_shmem`.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +12,8 @@ use crate::run::policy::{Malloc, SizeMode, Thp};
 
 mod shmem;
 
-/// Up to this version glibc advises its heap only while `enabled` reads `madvise`
-/// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 honours `always` too).
+/// Up to this version, glibc advises its heap only while `enabled` reads `madvise`
+/// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 also honours `always`).
 pub(super) const LAST_GLIBC_MADVISE_ONLY: (u32, u32) = (2, 42);
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
@@ -24,10 +23,10 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     }
 }
 
-/// What a kernel without transparent huge pages does by itself.
+/// The settings that a kernel without transparent huge pages satisfies.
 const WITHOUT_THP: [&str; 2] = ["thp=never", "thp=inherit"];
 
-/// Without transparent huge pages `thp=never` is what there is.
+/// Without transparent huge pages, `thp=never` is already the case.
 fn reach_without_thp(draft: &mut Draft<'_>, missing: &Missing) {
     let settings = &draft.policy.settings;
     let mut keys: Vec<&str> = settings
@@ -81,7 +80,7 @@ fn reach_with_thp(draft: &mut Draft<'_>, thp: &ThpSettings) {
     write_where_needed(draft, wanted);
 }
 
-/// A file of the machine, what is wanted in it and what it holds.
+/// A system file with its wanted and its present value.
 pub(super) struct Wanted {
     pub(super) write: FileWrite,
     pub(super) current: String,
@@ -97,7 +96,7 @@ fn want(file: &str, value: &str, current: &str) -> Wanted {
     }
 }
 
-/// Sizes that have no file here; the kernel `since` has such files.
+/// Reports sizes without a file here; the kernel `since` has such files.
 fn check_sizes<'a>(
     draft: &mut Draft<'_>,
     wanted: impl Iterator<Item = &'a u64>,
@@ -133,7 +132,7 @@ fn check_khugepaged(draft: &mut Draft<'_>, thp: &ThpSettings) {
     }
 }
 
-/// A switch that was inherited is stronger than what the files say about a size.
+/// An inherited switch overrides the files of a size.
 fn check_switch(draft: &mut Draft<'_>) {
     let settings = &draft.policy.settings;
     if !matches!(settings.thp, None | Some(Thp::Inherit)) {
@@ -164,7 +163,7 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
             draft.obstacle(
                 "thp=never keeps every size from the program, and mthp= asks for one",
                 format!(
-                    "write mthp={}:never for no huge page of that size alone",
+                    "write mthp={}:never to disable only huge pages of that size",
                     kib_text(pmd_kib)
                 ),
             );
@@ -175,7 +174,7 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
             let size = kib_text(pmd_kib);
             draft.obstacle(
                 format!(
-                    "thp={} and mthp={size}:{} speak of the same pages",
+                    "thp={} and mthp={size}:{} set the same pages",
                     wanted.word(),
                     mode.word()
                 ),
@@ -186,7 +185,7 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
     }
 }
 
-/// `thp=`: the switch of the process where it suffices, else the files.
+/// `thp=`: the switch of the process if it suffices, otherwise the files.
 fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
     let mode = match draft.policy.settings.thp {
         None | Some(Thp::Inherit) => return,
@@ -213,8 +212,8 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
     }
 }
 
-/// Whether `PR_THP_DISABLE_EXCEPT_ADVISED` gives what `thp=madvise` means. It narrows every
-/// size to advised memory and leaves the file that glibc reads as it is.
+/// Returns true if `PR_THP_DISABLE_EXCEPT_ADVISED` is equivalent to `thp=madvise`. It narrows every size to advised
+/// memory and does not change the file that glibc reads.
 fn the_switch_suffices(draft: &Draft<'_>, thp: &ThpSettings) -> bool {
     let sizes_stay_open = draft
         .policy
@@ -236,7 +235,7 @@ fn glibc_reads_the_file(draft: &Draft<'_>) -> bool {
             .is_some_and(|glibc| glibc <= LAST_GLIBC_MADVISE_ONLY)
 }
 
-/// The mode of PMD pages once `mthp=` is written and `enabled` is not.
+/// The mode of PMD pages after `mthp=` is written, without a change of `enabled`.
 fn pmd_mode<'a>(draft: &Draft<'a>, thp: &'a ThpSettings) -> &'a str {
     match pmd_file(draft, thp) {
         None | Some("inherit") => &thp.enabled,
@@ -284,7 +283,7 @@ fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
     }
 }
 
-/// Keeps the writes that change something; they need `--system` and the right to write.
+/// Keeps the writes that change something; they need `--system` and write permission.
 pub(super) fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
     wanted.retain(|file| file.current != file.write.value);
     let allowed = draft.reach.has_settings() && draft.host.user.can_write_thp;
@@ -309,7 +308,7 @@ fn what_would_change(wanted: &[Wanted]) -> String {
     changes.join(", ")
 }
 
-/// What else would do, where `thp=always` alone is wanted and only tracing is refused.
+/// The alternative, if only `thp=always` is wanted and only tracing is refused.
 fn how_to_trace(draft: &Draft<'_>, wanted: &[Wanted]) -> &'static str {
     let mode_alone = wanted.len() == 1 && draft.policy.settings.thp == Some(Thp::Always);
     let advised = draft

@@ -6,7 +6,7 @@ use crate::base::host::HugetlbPool;
 use crate::base::units::bytes_text;
 use crate::run::policy::parse::kib_text;
 
-/// Where the pools of the machine are, relative to its root.
+/// The folder of the machine's pools, relative to its root.
 pub const HUGETLB_DIR: &str = "sys/kernel/mm/hugepages";
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
@@ -16,7 +16,7 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     write_where_needed(draft, wanted);
 }
 
-/// The pool of one page size, where it can have so many pages.
+/// The pool of one page size, if it can have so many pages.
 fn want(draft: &mut Draft<'_>, kib: u64, pages: u64) -> Option<Wanted> {
     let size = kib_text(kib);
     let Some(pool) = draft.host.hugetlb.get(&kib.saturating_mul(1024)) else {
@@ -51,7 +51,7 @@ fn want(draft: &mut Draft<'_>, kib: u64, pages: u64) -> Option<Wanted> {
     })
 }
 
-/// Pages that programs hold or were promised.
+/// Pages in use or reserved.
 fn used(pool: &HugetlbPool) -> u64 {
     let free = pool.free.saturating_sub(pool.reserved);
     pool.total.saturating_sub(free)

@@ -28,7 +28,7 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     if !draft.realisation.tracer.is_none() || settings.collapse.is_some() || settings.text.is_some()
     {
         draft.obstacle(
-            "sites has a tracer of its own, which no other can join",
+            "sites uses its own tracer, which excludes any other",
             "leave sites or the other key out",
         );
     }

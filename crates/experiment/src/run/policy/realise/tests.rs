@@ -12,7 +12,7 @@ mod surroundings;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
 
-/// What is done, on one line: `prctl; file=value; VARIABLE=value`.
+/// The actions on one line: `prctl; file=value; VARIABLE=value`.
 fn done(policy: &str, host: &Host, reach: Reach) -> Result<String, String> {
     let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{error}"));
     match realise(&policy, host, reach) {

@@ -1,19 +1,18 @@
-//! The settings that runtimes report, compared with those that were asked for.
+//! The settings that runtimes report, compared with the requested ones.
 
 use std::collections::BTreeMap;
 
 use super::{Runtime, Settings, key};
 use crate::base::units::parse_size;
 
-/// What a runtime made of a setting, by its key (`java.UseLargePages`).
+/// The value that a runtime took for a setting, by its key (`java.UseLargePages`).
 pub type Answers = BTreeMap<String, String>;
 
-/// Before the value of a setting that was not taken at all.
+/// Prefix for the value of an ignored setting.
 const IGNORED: &str = "ignored";
 
-/// The flags that `java -XX:+PrintFlagsFinal -version` printed, of those that are asked for:
-/// lines of `TYPE NAME = VALUE {KIND} {ORIGIN}`; a value that the user set and that is still the
-/// default was ignored.
+/// The requested flags in the output of `java -XX:+PrintFlagsFinal -version`: lines of
+/// `TYPE NAME = VALUE {KIND} {ORIGIN}`. A value set by the user that still has its default was ignored.
 #[must_use]
 pub fn parse_flags(output: &[u8], settings: &Settings) -> Answers {
     let text = String::from_utf8_lossy(output);
@@ -39,7 +38,7 @@ pub fn parse_flags(output: &[u8], settings: &Settings) -> Answers {
     answers
 }
 
-/// The tunables that `ld.so --list-tunables` printed: `NAME: VALUE (min: …, max: …)`.
+/// The tunables in the output of `ld.so --list-tunables`: `NAME: VALUE (min: …, max: …)`.
 #[must_use]
 pub fn parse_tunables(output: &[u8]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(output);
@@ -51,7 +50,7 @@ pub fn parse_tunables(output: &[u8]) -> BTreeMap<String, String> {
     lines.collect()
 }
 
-/// The answers of the C library to the tunables that a policy asks for.
+/// The C library's answers for the tunables in a policy.
 #[must_use]
 pub fn tunables_answers(known: &BTreeMap<String, String>, settings: &Settings) -> Answers {
     let asked = settings.runtime_settings();
@@ -65,7 +64,7 @@ pub fn tunables_answers(known: &BTreeMap<String, String>, settings: &Settings) -
         .collect()
 }
 
-/// What was asked for and is not in force, in words.
+/// The requested settings without effect, in words.
 #[must_use]
 pub fn not_taken(settings: &Settings, answers: &Answers) -> Vec<String> {
     let asked = settings.runtime_settings();
@@ -74,7 +73,7 @@ pub fn not_taken(settings: &Settings, answers: &Answers) -> Vec<String> {
             let key = key(runtime, name);
             let said = answers.get(&key)?;
             let taken = match runtime {
-                // Sizes are rounded to what the heap needs: a number that moved was still taken.
+                // The heap rounds sizes to its granularity: a number with a changed value was still taken.
                 Runtime::Java if is_number(wanted) && is_number(said) => true,
                 Runtime::Go => !said.starts_with(IGNORED),
                 _ => is_same(wanted, said),
@@ -97,7 +96,7 @@ fn is_number(text: &str) -> bool {
     number(text).is_some()
 }
 
-/// Decimal, hexadecimal, or a size with its letter.
+/// Decimal, hexadecimal, or a size with a suffix.
 fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -105,7 +104,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Lines by which runtimes and allocators say, while they run, that they did not do as told.
+/// Lines in which running runtimes and allocators report that they did not follow a setting.
 #[must_use]
 pub fn complaints(printed: &[u8]) -> Vec<String> {
     const SIGNS: [&str; 7] = [
@@ -131,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// Printed by OpenJDK 17.0.15.
+    /// Output of OpenJDK 17.0.15.
     const FLAGS: &[u8] = b"[0.024s][warning][pagesize] UseLargePages disabled, no large pages \
 configured and available on the system.
      bool AlwaysPreTouch                           = true   {product} {environment}

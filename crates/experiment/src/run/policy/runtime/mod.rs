@@ -1,5 +1,4 @@
-//! `java.NAME=`, `go.NAME=`, …: what a runtime or an allocator is told, by which variable, and
-//! whether it took it.
+//! `java.NAME=`, `go.NAME=`, …: settings of runtimes and allocators, their variables, and whether they took effect.
 //!
 //! To add a runtime, add a variant of `Runtime` with its variable, and a row of `KEYS` in `policy::keys`.
 //! `linux::apply::runtime` asks the runtime for the value that it took.
@@ -21,12 +20,12 @@ pub mod placeholders;
 pub use answers::{Answers, complaints, not_taken, parse_flags, parse_tunables, tunables_answers};
 
 words! {
-    /// Whose setting it is.
+    /// The owner of a setting.
     #[derive(PartialOrd, Ord)]
     pub enum Runtime {
         /// HotSpot: `-XX:` flags, by `JAVA_TOOL_OPTIONS`.
         Java,
-        /// Go: `GOGC`, `GOMEMLIMIT` and their kind, else an entry of `GODEBUG`.
+        /// Go: `GOGC`, `GOMEMLIMIT` and similar, otherwise an entry of `GODEBUG`.
         Go,
         /// An entry of `MALLOC_CONF`.
         Jemalloc,
@@ -50,7 +49,7 @@ impl Runtime {
         Some((row.word().parse().ok()?, name))
     }
 
-    /// The value in its canonical form, or what is wrong with it.
+    /// Returns the value in its canonical form, or the error in it.
     pub(super) fn check(self, key: &str, value: &str) -> Result<String, String> {
         let parts = |c: char| c.is_whitespace() || c.is_control() || "\"'".contains(c);
         let separator = match self {
@@ -73,7 +72,7 @@ impl Runtime {
         }
     }
 
-    /// What is done to the environment for one setting.
+    /// The change of the environment for one setting.
     fn change(self, name: &str, value: &str) -> Option<EnvChange> {
         let append = |variable: &str, separator, value| EnvChange::Append {
             name: variable.to_owned(),
@@ -105,14 +104,14 @@ fn java_flag(name: &str, value: &str) -> String {
     }
 }
 
-/// `GOGC` and the like are variables of their own.
+/// Returns true for `GOGC` and similar names, which are separate variables.
 fn is_go_variable(name: &str) -> bool {
     let mut letters = name.chars();
     name.starts_with("GO") && letters.all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
 }
 
-/// The runtime of Go takes what it cannot read of `GOGC` for 100 and says nothing
-/// (`readGOGC`, runtime/mgcpacer.go), so it is read here first.
+/// The runtime of Go silently takes 100 for a `GOGC` that it cannot parse (`readGOGC`, runtime/mgcpacer.go), so it is
+/// checked here first.
 fn go_value(name: &str, key: &str, value: &str) -> Result<String, String> {
     let fault = |expected: &str| Err(format!("`{key}={value}`: expected {expected}"));
     let number = value.parse::<i32>().is_ok();
@@ -143,7 +142,7 @@ impl Settings {
         })
     }
 
-    /// The changes of the environment that they ask for, each with its key.
+    /// The changes of the environment that they require, each with its key.
     pub(super) fn runtime_changes(&self) -> Vec<(String, EnvChange)> {
         self.runtime_settings()
             .filter_map(|(runtime, name, value)| {

@@ -1,10 +1,10 @@
 use super::super::Settings;
 use super::{Runtime, key};
 
-/// A word of the command with its placeholders filled.
+/// Fills the placeholders in a word of the command.
 ///
 /// # Errors
-/// The key of the first placeholder that the policy gives no value.
+/// Fails with the key of the first placeholder without a value in the policy.
 pub fn fill(word: &str, settings: &Settings) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = word;
@@ -36,7 +36,7 @@ pub fn idle(command: &[String], settings: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// Up to the first placeholder, its key, and what follows. Other braces are the command's own.
+/// Splits at the first placeholder: the text before, its key, and the rest. Other braces belong to the command.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     text.match_indices('{').find_map(|(at, _)| {
         let (name, after) = text[at + 1..].split_once('}')?;

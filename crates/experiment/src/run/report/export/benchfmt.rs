@@ -62,7 +62,7 @@ fn name(program: &str) -> String {
     }
 }
 
-/// Readers scale what ends in `sec` and `B`, and show `sec/op` first.
+/// Readers scale units that end in `sec` and `B`, and show `sec/op` first.
 fn unit(metric: &Metric) -> String {
     if metric.name == MetricId::WallSeconds.name() {
         return "sec/op".to_owned();

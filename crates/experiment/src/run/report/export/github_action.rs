@@ -8,7 +8,7 @@ use crate::run::compare::summary;
 use crate::run::metric::{Better, Shown};
 use crate::run::record::Record;
 
-/// Only metrics of which less is better: the action takes one direction for a whole file.
+/// Only metrics for which less is better: the action takes one direction for a whole file.
 pub(super) fn render(record: &Record) -> Value {
     let mut rows = Vec::new();
     for (policy, _) in trials(record) {

@@ -1,4 +1,4 @@
-//! The results of hyperfine, which its own scripts and many dashboards read.
+//! The results of hyperfine, which its scripts and many dashboards read.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(super) fn render(record: &Record) -> Value {
     json!({ "results": with_times.map(result).collect::<Vec<_>>() })
 }
 
-/// The sample's standard deviation; `None` of a single value.
+/// The sample standard deviation; `None` for a single value.
 fn deviation(values: &[f64]) -> Option<f64> {
     let middle = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();

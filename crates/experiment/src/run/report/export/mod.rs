@@ -1,7 +1,6 @@
 //! The trials and the answer in the formats of other programs.
 //!
-//! Only successful trials are given, without those of the control: a reader that knows no control
-//! would count it as a policy.
+//! Exports only successful trials, without those of the control: other programs would count it as a policy.
 
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantArray};
@@ -31,7 +30,7 @@ pub enum Export {
     /// Go's benchmark format, for benchstat: a line a trial
     /// (<https://go.dev/design/14313-benchmark-format>).
     Benchfmt,
-    /// What `hyperfine --export-json` writes: a command for each policy.
+    /// The format of `hyperfine --export-json`: a command for each policy.
     Hyperfine,
     /// JSON of google/benchmark: a repetition a trial.
     GoogleBenchmark,
@@ -57,10 +56,10 @@ impl Export {
         Self::VARIANTS.iter().map(Into::into)
     }
 
-    /// Whether this program can write the format.
+    /// Returns an error if this program cannot write the format.
     ///
     /// # Errors
-    /// It was built without Parquet.
+    /// Fails if it was built without Parquet.
     pub fn check(self) -> Result<(), parquet::Error> {
         match self {
             Self::Parquet => parquet::check(),
@@ -71,7 +70,7 @@ impl Export {
     /// The report in this format.
     ///
     /// # Errors
-    /// This program cannot write the format.
+    /// Fails if this program cannot write the format.
     pub fn render(self, report: &Report<'_>, gates: &[Gate]) -> Result<Vec<u8>, parquet::Error> {
         let record = report.record;
         let text = match self {
@@ -93,7 +92,7 @@ fn indented(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// The trials of each policy that are given.
+/// The exported trials of each policy.
 fn trials(record: &Record) -> impl Iterator<Item = (&str, Vec<&Trial>)> {
     record.header.plan.policies.iter().map(|policy| {
         let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
@@ -105,7 +104,7 @@ fn command_line(record: &Record) -> String {
     record.header.plan.command.join(" ")
 }
 
-/// The metrics of which any trial has a plain number, in the order of their names.
+/// The metrics with a plain number in any trial, in the order of their names.
 fn metrics(record: &Record) -> Vec<Metric> {
     let trials = record.trials.iter();
     let readings = trials.flat_map(|trial| &trial.readings);
@@ -117,7 +116,7 @@ fn metrics(record: &Record) -> Vec<Metric> {
         .collect()
 }
 
-/// A number of every trial in which it was read.
+/// One number for each trial with a reading.
 fn values(trials: &[&Trial], metric: MetricId) -> Vec<f64> {
     trials
         .iter()

@@ -29,7 +29,7 @@ pub(super) fn render(record: &Record) -> Value {
     otlp::request(&resource, (name, version), &metrics)
 }
 
-/// A metric with a point for each trial; `None` where no given trial has it.
+/// A metric with a point for each trial; `None` if no exported trial has it.
 fn gauge(record: &Record, metric: &Metric) -> Option<Value> {
     let points: Vec<Value> = trials(record)
         .flat_map(|(policy, trials)| {
@@ -52,7 +52,7 @@ fn point(policy: &str, trial: &Trial, metric: &Metric) -> Option<Value> {
     Some(json!({
         "attributes": [
             otlp::attribute("hugewise.policy", policy),
-            // The protocol's JSON has integers of 64 bits as strings.
+            // The protocol's JSON encodes 64-bit integers as strings.
             { "key": "hugewise.round", "value": { "intValue": trial.round.to_string() } },
         ],
         "timeUnixNano": nanoseconds.to_string(),
@@ -69,7 +69,7 @@ fn architecture(ours: &str) -> &str {
     }
 }
 
-/// The symbol of UCUM, which OpenTelemetry asks for.
+/// The UCUM symbol, which OpenTelemetry requires.
 fn unit(unit: &Unit) -> String {
     match unit {
         Unit::Seconds => "s".to_owned(),

@@ -27,8 +27,7 @@ impl Sum {
         self.parts.iter().map(|(_, seconds)| seconds).sum()
     }
 
-    /// Where each part begins and ends when each begins where the one before ends; the whole at
-    /// last.
+    /// The start and end of each part, each beginning at the end of the previous one; the total comes last.
     fn steps(&self) -> Vec<(&str, f64, f64)> {
         let mut end = 0.0;
         let parts = self.parts.iter().map(|(label, seconds)| {

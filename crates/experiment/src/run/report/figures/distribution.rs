@@ -13,10 +13,10 @@ use crate::text::svg::{Anchor, Axis, PlotArea, Shape, Svg, WIDTH, colour, fitted
 use crate::text::wrap::plain;
 
 const LEFT: f64 = 170.0;
-/// The height of one policy, and how many marks lie above each other in it.
+/// The height of one policy, and the number of marks stacked in it.
 const ROW: f64 = 42.0;
 const LANES: [f64; 5] = [0.0, -7.0, 7.0, -14.0, 14.0];
-/// Marks in one lane are so far apart.
+/// Minimum distance of marks in one lane.
 const APART: f64 = 8.0;
 const TITLE: &str = "How the trials are spread";
 

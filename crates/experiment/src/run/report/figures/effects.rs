@@ -15,24 +15,24 @@ use crate::text::svg::{
 };
 use crate::text::wrap::plain;
 
-/// Changes are drawn between these; names stand to the left, numbers to the right.
+/// Changes are drawn between these; names are to the left, numbers to the right.
 const LEFT: f64 = 160.0;
 const RIGHT: f64 = 500.0;
-/// The id of the figure that is a detail.
+/// The id of the figure shown as a detail.
 pub(in super::super) const OTHER_METRICS: &str = "effects-others";
-/// Height of a row, and of a heading with the room above it.
+/// Height of a row, and of a heading with the space above it.
 const ROW: f64 = 18.0;
 const HEADING: f64 = 24.0;
-/// Room above the rows, with and without an axis there.
+/// Space above the rows, with and without an axis there.
 const AXIS: f64 = 22.0;
 const EDGE: f64 = 4.0;
-/// Height of rows above which the axis stands above them too.
+/// Height of rows beyond which the axis is repeated above them.
 const HIGH: f64 = 300.0;
 
 /// Changes that belong together.
 pub(super) struct Group {
     pub(super) heading: String,
-    /// Which direction is good; of a control none is.
+    /// The good direction; a control has none.
     pub(super) better: Better,
     pub(super) rows: Vec<Row>,
 }
@@ -40,9 +40,9 @@ pub(super) struct Group {
 /// One change.
 pub(super) struct Row {
     name: String,
-    /// The place of its policy in the plan.
+    /// The position of its policy in the plan.
     index: usize,
-    /// The ratio with the ends of its interval; empty for a change that is a difference.
+    /// The ratio with the ends of its interval; empty if the change is a difference.
     ratios: Vec<f64>,
     /// Typical values before and after.
     values: [Option<f64>; 2],
@@ -59,13 +59,13 @@ pub(super) fn main(report: &Report<'_>) -> Option<Figure> {
     let shown = shown.filter_map(|row| group(report, row));
     let groups: Vec<Group> = control(report).into_iter().chain(shown).collect();
     let title = match report.other {
-        Some(_) => "What changed from the first record to the second",
+        Some(_) => "Changes from the first record to the second",
         None => "What each policy changes",
     };
     of_groups(report, "effects", title, &groups)
 }
 
-/// All other metrics that have an interval.
+/// All other metrics with an interval.
 pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
     if report.cells.is_some() {
         return None;
@@ -130,7 +130,7 @@ fn of_claim(report: &Report<'_>, claim: &Claim) -> Row {
 }
 
 impl Row {
-    /// The change of a comparison in a record of its own.
+    /// The change in a comparison within its record.
     pub(super) fn of_comparison(record: &Record, row: &Comparison, name: &str) -> Option<Self> {
         let ratio = row.ratio?;
         let metric = metric_of(record, &row.metric);
@@ -191,7 +191,7 @@ pub(super) fn of_groups(
     })
 }
 
-/// How to read the marks that are there.
+/// Explains the marks in use.
 fn caption(groups: &[Group], threshold: f64) -> String {
     let marks = format!(
         "A line is the 95 % interval. A filled mark is decided, a hollow one is not. The band is ±{} \
@@ -299,7 +299,7 @@ impl Row {
         let name = fitted(&self.name, LEFT - 24.0);
         svg.text("", Anchor::Start, (12.0, y + 4.0), &name);
         let logs = self.logs();
-        // A change without a mark has the room of the marks too.
+        // A change without a mark can also use the space of the marks.
         let from = if logs.is_empty() { LEFT } else { RIGHT };
         let shown = fitted(&self.text, WIDTH - from - 12.0);
         svg.text("", Anchor::End, (WIDTH, y + 4.0), &shown);
@@ -326,7 +326,7 @@ impl Row {
     }
 }
 
-/// The change lies beyond the edge.
+/// Marks a change beyond the edge.
 fn arrow(svg: &mut Svg, (x, y): Place, side: f64) {
     let back = x - 7.0 * side;
     let tip = [(back, y - 4.0), (x, y), (back, y + 4.0)];

@@ -1,5 +1,4 @@
-//! Huge memory under each policy, trial by trial or second by second, with the settings that were
-//! read back.
+//! Huge memory under each policy, trial by trial or second by second, with the settings as read back.
 
 use super::super::arms::{Arm, arms};
 use super::rounds::Joined;
@@ -15,7 +14,7 @@ use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
 const METRIC: MetricId = MetricId::HugeAnonPeakBytes;
-const TITLE: &str = "Huge memory, and the settings in force";
+const TITLE: &str = "Huge memory, and the active settings";
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {
     let trials = arms(record, METRIC.name());
@@ -39,7 +38,7 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
     Some(Figure {
         id: "memory".to_owned(),
         title: TITLE.to_owned(),
-        caption: format!("{over}; the table has what the kernel showed while the program ran."),
+        caption: format!("{over}; the table shows the kernel's settings while the program ran."),
         svg: by_second.or_else(by_trial)?,
         table: table(record, &scaler),
     })
@@ -58,7 +57,7 @@ fn table(record: &Record, scaler: &Scaler) -> Grid {
     grid
 }
 
-/// What was read back in the trials of a policy; with the number of trials where they differ.
+/// The values read back in the trials of a policy, with the number of trials if they differ.
 fn settings(record: &Record, policy: &str) -> String {
     let mut found: Vec<(String, usize)> = Vec::new();
     for trial in arm_trials(record, policy) {

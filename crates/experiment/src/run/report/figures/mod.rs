@@ -1,6 +1,7 @@
-//! The figures of a report: one file each, all functions of what the report has worked out.
+//! The figures of a report: one file each, all functions of the finished report.
 //!
-//! To add a figure, add a file and a line here. `text::svg` draws it and has the colours; tests keep labels apart.
+//! To add a figure, add a file and a line here. `text::svg` draws it and defines the colours; tests check that labels
+//! do not overlap.
 
 use super::Report;
 use crate::run::record::Record;
@@ -23,7 +24,7 @@ mod shift;
 
 pub(super) use effects::OTHER_METRICS;
 
-/// All that the record has something for, in the order in which they are read.
+/// All figures with data in the record, in reading order.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     if report.other.is_some() {
         let between = [
@@ -62,7 +63,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         .collect()
 }
 
-/// The place of a policy in the plan.
+/// The position of a policy in the plan.
 fn index_of(record: &Record, policy: &str) -> usize {
     let mut policies = record.header.plan.policies.iter();
     policies.position(|it| it.name == policy).unwrap_or(0)
@@ -79,7 +80,7 @@ fn keys_of_policies(record: &Record, sign: Sign) -> Vec<Key> {
     policies.map(key).collect()
 }
 
-/// The control is drawn as an outline.
+/// The fill of an arm; the control is an outline.
 fn fill_of(arm: &Arm<'_>) -> Fill {
     match arm.role {
         Role::Control => Fill::Hollow,

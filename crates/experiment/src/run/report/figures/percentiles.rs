@@ -1,4 +1,4 @@
-//! Latencies over percentiles, whose axis gives each further nine the same room.
+//! Latencies over percentiles, on an axis with equal space for each further nine.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::text::wrap::{capitalised, plain};
 
 const HEIGHT: f64 = 240.0;
 
-/// So many slower requests make a percentile steady.
+/// The number of slower requests that makes a percentile stable.
 const STEADY: f64 = 10.0;
 
 /// The requests of one policy, all trials together.
@@ -28,7 +28,7 @@ struct Line {
     all: Distribution,
 }
 
-/// One figure for each metric whose values were counted.
+/// One figure for each metric with counted values.
 pub(super) fn figures(record: &Record) -> Vec<Figure> {
     let readings = record.trials.iter().flat_map(|trial| &trial.readings);
     let counted = readings.filter(|(_, it)| matches!(it, Reading::Histogram { .. }));
@@ -97,7 +97,7 @@ fn table(record: &Record, metric: &str, lines: &[Line]) -> Grid {
     grid
 }
 
-/// How many nines a share has: 1 of 90 %, 2 of 99 %.
+/// Number of nines in a share: 1 for 90 %, 2 for 99 %.
 fn nines(slower: f64) -> f64 {
     -slower.log10()
 }
@@ -131,7 +131,7 @@ fn draw(record: &Record, lines: &[Line], title: &str) -> Option<String> {
     Some(svg.finish(title, field.bottom + 24.0))
 }
 
-/// From where on fewer than ten requests are slower.
+/// The point beyond which fewer than ten requests are slower.
 fn fence(svg: &mut Svg, field: &PlotArea, across: &Axis, requests: f64) {
     let nines = nines(STEADY / requests);
     if nines <= 0.0 || !across.holds(nines) {
@@ -158,7 +158,7 @@ fn percents(across: &Axis) -> Vec<(f64, String)> {
 }
 
 impl Line {
-    /// A step for each bucket; those closer than two pixels are one.
+    /// A step for each bucket; steps closer than two pixels are merged.
     fn places(&self, across: &Axis, up: &Axis) -> Vec<Option<Place>> {
         let total = self.all.count() as f64;
         let mut slower = total;

@@ -1,4 +1,4 @@
-//! What each policy does in each of two records.
+//! The effect of each policy in each of two records.
 
 use super::super::Report;
 use super::effects::{Group, Row, of_groups};
@@ -7,11 +7,11 @@ use crate::run::compare::{Comparison, running};
 use crate::text::figure::Figure;
 use crate::text::wrap::plain;
 
-/// The two records in figures: their paths are too long.
+/// The names of the two records in figures: their paths are too long.
 const BEFORE_AND_AFTER: [&str; 2] = ["before", "after"];
 
-/// A group for each policy: its effect in the first record and in the second, each against the
-/// baseline of its own record.
+/// A group for each policy: its effect in the first and the second record, each against the baseline of the same
+/// record.
 pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     let other = report.other.as_ref()?;
     let records = [report.record, other.record];
@@ -33,6 +33,6 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         })
     });
     let groups: Vec<Group> = groups.filter(|group| !group.rows.is_empty()).collect();
-    let title = "What each policy does in each record";
+    let title = "Effect of each policy in each record";
     of_groups(report, "effects-by-record", title, &groups)
 }

@@ -1,4 +1,4 @@
-//! Every trial of the deciding metric, round by round: drift, modes and disturbed trials show.
+//! Every trial of the deciding metric, round by round: shows drift, modes and disturbed trials.
 
 use super::super::Report;
 use super::super::arms::Arm;
@@ -47,7 +47,7 @@ fn of_round<'a>(arm: &Arm<'a>, round: u32) -> Option<(&'a Trial, Option<f64>)> {
         .find(|(trial, _)| trial.round == round)
 }
 
-/// What went wrong in a trial.
+/// The problem in a trial.
 fn trouble(trial: &Trial) -> Option<String> {
     if !trial.succeeded() {
         return Some(plain(&trial.outcome.to_string()));
@@ -86,12 +86,12 @@ fn table(arms: &[Arm<'_>], scaler: &Scaler) -> Grid {
     grid
 }
 
-/// Whether a line joins trials.
+/// Does a line connect trials?
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joined {
-    /// Those of a round, which are compared.
+    /// It connects the trials of a round, which are compared.
     ByRound,
-    /// None.
+    /// It does not.
     Not,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn draw(
         top,
         bottom: top + HEIGHT,
     };
-    // Failed trials lie below the values.
+    // Failed trials are drawn below the values.
     let up = (field.bottom - 14.0, field.top + 6.0);
     let up = Axis::linear(arms.iter().flat_map(Arm::values), up)?;
     let rounds = count(arms);
@@ -148,7 +148,7 @@ pub(super) fn draw(
     Some(svg.finish(title, field.bottom + 24.0))
 }
 
-/// Where trials lie.
+/// The layout of trials.
 struct Paper {
     field: PlotArea,
     across: Axis,
@@ -156,7 +156,7 @@ struct Paper {
 }
 
 impl Paper {
-    /// The place of a trial; those of one round lie side by side, failed ones at the bottom.
+    /// The position of a trial; those of one round are next to each other, failed ones at the bottom.
     fn place(&self, round: u32, arm: usize, arms: usize, value: Option<f64>) -> Place {
         let aside = (arm as f64 + 0.5) / arms as f64 - 0.5;
         let x = self.across.place(f64::from(round + 1) + 0.7 * aside);
@@ -166,7 +166,7 @@ impl Paper {
         )
     }
 
-    /// What joins the trials of a round.
+    /// Draws the lines that connect the trials of a round.
     fn draw_lines(&self, svg: &mut Svg, arms: &[Arm<'_>], rounds: u32) {
         for round in 0..rounds {
             let places = arms.iter().enumerate().filter_map(|(index, arm)| {

@@ -11,7 +11,7 @@ use crate::text::wrap::plain;
 
 const LEFT: f64 = 84.0;
 const TITLE: &str = "Second by second";
-/// What is drawn as bands.
+/// The label of the bands.
 const STALLED: &str = "stalled";
 const HUGE: &str = "huge";
 
@@ -23,7 +23,7 @@ struct Line {
 }
 
 impl Line {
-    /// Loads of a second or two have no course.
+    /// Loads of a second or two are too short to draw.
     fn is_worth_drawing(&self) -> bool {
         const FEWEST: usize = 3;
         let seconds = |series: &Series| series.values.iter().flatten().count();
@@ -34,7 +34,7 @@ impl Line {
         self.series.iter().find(|series| series.head == head)
     }
 
-    /// The values that there are, each in its second.
+    /// The available values, each in its second.
     fn course(&self, head: &str) -> Course {
         let values = self.named(head).map_or(&[][..], |series| &series.values);
         let stretch = |(second, value): (usize, &Option<f64>)| {
@@ -88,14 +88,14 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
     })
 }
 
-/// Huge memory alone; `None` where there is no such timeline.
+/// Only huge memory; `None` if there is no such timeline.
 pub(super) fn huge(record: &Record, title: &str) -> Option<String> {
     let lines = lines(record);
     lines.iter().find_map(|line| line.named(HUGE))?;
     drawn(record, &lines, &[HUGE], title)
 }
 
-/// What any policy has, in the order of the text; stalls at the end.
+/// The columns that any policy has, in the order of the text; stalls at the end.
 fn heads(lines: &[Line]) -> Vec<&'static str> {
     let mut heads: Vec<&'static str> = Vec::new();
     for series in lines.iter().flat_map(|line| &line.series) {
@@ -107,7 +107,7 @@ fn heads(lines: &[Line]) -> Vec<&'static str> {
     heads
 }
 
-/// Whether it is ever more than 0.
+/// Returns true if it is ever above 0.
 fn is_seen(lines: &[Line], head: &str) -> bool {
     let all = lines.iter().filter_map(|line| line.named(head));
     let mut values = all.flat_map(|it| it.values.iter().flatten());

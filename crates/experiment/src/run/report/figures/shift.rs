@@ -1,4 +1,4 @@
-//! Whether a policy changes all trials alike: the change at the quantiles of the deciding metric.
+//! Does a policy change all trials equally? Shows the change at the quantiles of the deciding metric.
 
 use super::super::Report;
 use super::{index_of, keys_of_policies};
@@ -12,7 +12,7 @@ use crate::text::svg::{Axis, ChangeAxis, Fill, Key, PlotArea, Shape, Sign, Svg, 
 use crate::text::wrap::plain;
 
 const HEIGHT: f64 = 200.0;
-const TITLE: &str = "Whether fast and slow trials change alike";
+const TITLE: &str = "Change in fast and slow trials";
 
 /// One policy.
 struct Line {
@@ -57,7 +57,7 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         caption: format!(
             "The change of {} at quantiles of all trials, the smallest values on the left. The \
              intervals hold together with 95 %, approximately (bootstrap of rounds). A level row \
-             means that all trials change alike.",
+             means that all trials change equally.",
             plain(&metric.label)
         ),
         svg: draw(

@@ -6,8 +6,8 @@ use crate::run::policy::parse::kib_text;
 use crate::run::policy::words::Word;
 use crate::run::policy::{Shmem, ShmemMode, Thp};
 
-/// The switch of a process forbids huge shared memory too, but for `force`
-/// (`shmem_allowable_huge_orders`, mm/shmem.c).
+/// The switch of a process also forbids huge shared memory, except with `force` (`shmem_allowable_huge_orders`,
+/// mm/shmem.c).
 pub(super) fn check(draft: &mut Draft<'_>, thp: &ThpSettings) {
     let settings = &draft.policy.settings;
     let idle = |mode: &Shmem| matches!(mode, Shmem::Never | Shmem::Deny | Shmem::Force);
@@ -25,13 +25,13 @@ pub(super) fn check(draft: &mut Draft<'_>, thp: &ThpSettings) {
         let size = kib_text(thp.pmd_bytes / 1024);
         draft.obstacle(
             "thp=never keeps huge pages from shared memory too, and shmem= asks for them",
-            format!("write mthp={size}:never for no huge anonymous memory alone"),
+            format!("write mthp={size}:never to disable only huge anonymous memory"),
         );
     }
 }
 
-/// The modes of `mthp_shmem=`, and where `shmem=` decides over pages of the PMD size, their own
-/// mode that would stand before it.
+/// The modes of `mthp_shmem=`. If `shmem=` decides over pages of the PMD size, also their individual mode, which would
+/// override it.
 pub(super) fn want_sizes(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
     let settings = &draft.policy.settings;
     let file = |kib: u64| format!("hugepages-{kib}kB/shmem_enabled");

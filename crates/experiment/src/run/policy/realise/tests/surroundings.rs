@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::host::HugetlbPool;
 
-/// A pool of so many pages, of which some are used.
+/// A pool of so many pages, some of them used.
 fn pool_of(pages: u64, used: u64) -> Host {
     host("madvise").with(|host| {
         let pool = HugetlbPool {

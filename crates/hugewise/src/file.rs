@@ -94,7 +94,8 @@ pub const LONGEST_LINE: usize = 64 << 20;
 
 /// Reads the next line with its newline into `line`, which is cleared first. Returns 0 bytes at the end.
 ///
-/// # Errors The file cannot be read, its line is longer than [`LONGEST_LINE`], or memory does not suffice.
+/// # Errors
+/// The file cannot be read, its line is longer than [`LONGEST_LINE`], or memory does not suffice.
 pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<usize> {
     line.clear();
     loop {

@@ -95,7 +95,8 @@ impl Endpoint {
 
     /// Sends a request and waits for the whole response.
     ///
-    /// # Errors The server cannot be reached, or its response is too long or too late.
+    /// # Errors
+    /// The server cannot be reached, or its response is too long or too late.
     pub fn ask(&self, question: Question<'_>) -> Result<Answer> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()

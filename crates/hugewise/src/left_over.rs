@@ -13,7 +13,8 @@ use crate::{exit, paths};
 
 /// Restores left-over settings, unless another process holds the settings.
 ///
-/// # Errors Only root may restore them; the journal cannot be read.
+/// # Errors
+/// Only root may restore them; the journal cannot be read.
 pub fn put_back(root: &Root) -> Result<()> {
     if !paths::is_left_over() {
         return Ok(());
@@ -33,7 +34,8 @@ pub fn put_back(root: &Root) -> Result<()> {
 
 /// Restores left-over settings while the settings are held already.
 ///
-/// # Errors The journal cannot be read.
+/// # Errors
+/// The journal cannot be read.
 pub fn put_back_under(hold: &Hold, root: &Root) -> Result<()> {
     tell(&undo(
         hold,

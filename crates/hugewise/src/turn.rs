@@ -59,7 +59,8 @@ impl FromStr for Wait {
 /// Takes the machine and calls `read` for the state that depends on it. Reads the state again after a wait, because the
 /// experiment before may have changed settings or been killed.
 ///
-/// # Errors Those of reading; another experiment still has the machine; a lock cannot be opened.
+/// # Errors
+/// Those of reading; another experiment still has the machine; a lock cannot be opened.
 pub fn take_with<T>(
     purpose: Purpose,
     wait: Option<Wait>,
@@ -90,7 +91,8 @@ pub enum Waited {
 
 /// Takes the machine, and waits for it if asked.
 ///
-/// # Errors Another experiment still has the machine; a lock cannot be opened.
+/// # Errors
+/// Another experiment still has the machine; a lock cannot be opened.
 pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<(Turn, Waited)> {
     const LOOK: Duration = Duration::from_millis(100);
     let (began, limit) = (Instant::now(), wait.unwrap_or_else(Wait::usual).limit());

@@ -305,7 +305,10 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
         (&["4294967295"][..], "there is no process 4294967295"),
         (&["no-such-program-runs"], "no process has that name"),
         (&["--cgroup", "/no/such/group"], "there is no such cgroup"),
-        (&["--explain", "NO_SUCH"], "--explain alone lists them all"),
+        (
+            &["--explain", "NO_SUCH"],
+            "--explain without a name lists them",
+        ),
         (&["--from", "no/such"], "--from no/such"),
         (&["--all", "--watch", "1s"], "name one"),
         (&["--all", "--map"], "name one"),

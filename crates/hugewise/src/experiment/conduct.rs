@@ -229,7 +229,8 @@ fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
 
 /// Shows the results.
 ///
-/// # Errors The record cannot be compared, or the report cannot be written.
+/// # Errors
+/// The record cannot be compared, or the report cannot be written.
 pub fn show(
     record: &Record,
     path: &Path,

@@ -20,7 +20,8 @@ use crate::options::{Limits, Options};
 /// Checks that a given command equals the record's, the only one that `--continue` can run. `kept` is the command on
 /// the original command line.
 ///
-/// # Errors The command is different.
+/// # Errors
+/// The command is different.
 pub fn check_command(kept: &[OsString], given: &[OsString]) -> Result<()> {
     if given.is_empty() || given == kept {
         return Ok(());
@@ -36,7 +37,8 @@ pub fn check_command(kept: &[OsString], given: &[OsString]) -> Result<()> {
 /// Plans the rounds to add to a record on this host. `options` are those of the record, except for the limits, which
 /// apply to the added rounds.
 ///
-/// # Errors The command line now has another meaning, or the host or its settings are different.
+/// # Errors
+/// The command line now has another meaning, or the host or its settings are different.
 pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuation> {
     let kept = &record.header.plan;
     let differences = host_differences(&record.header.host, host);
@@ -75,7 +77,8 @@ pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuat
 
 /// Refuses an input that differs from that of the earlier rounds.
 ///
-/// # Errors The two have different lengths.
+/// # Errors
+/// The two have different lengths.
 pub fn check_input(record: &Record, input: Option<&Input>) -> Result<()> {
     let told = |bytes: Option<u64>| bytes.map_or("nothing".to_owned(), bytes_text);
     let (before, now) = (record.header.stdin_bytes, input.map(Input::bytes));

@@ -132,7 +132,8 @@ impl IdlePolicies {
 
     /// Drops them before a round.
     ///
-    /// # Errors The baseline is one of them, or nothing remains to compare with it.
+    /// # Errors
+    /// The baseline is one of them, or nothing remains to compare with it.
     pub fn drop_from(&self, recorder: &mut Recorder, round: u32) -> Result<()> {
         for (policy, why) in self.reasons.take() {
             let removal = Removal { round, policy, why };

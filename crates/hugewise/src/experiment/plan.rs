@@ -384,7 +384,8 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
 
 /// How a policy is realised on a host.
 ///
-/// # Errors The obstacles, one per line.
+/// # Errors
+/// The obstacles, one per line.
 pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisation> {
     realise(policy, host, reach).map_err(|obstacles| {
         let obstacles: Vec<String> = obstacles.iter().map(|it| plain(&it.to_string())).collect();

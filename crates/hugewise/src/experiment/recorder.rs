@@ -210,7 +210,8 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Returns a file of the same record that can grow. A gzip file is unpacked into a new file next to it and stays
 /// unchanged.
 ///
-/// # Errors The unpacked file exists already, or it cannot be written.
+/// # Errors
+/// The unpacked file exists already, or it cannot be written.
 pub fn growable(path: PathBuf) -> Result<PathBuf> {
     if !file::is_packed(&path) {
         return Ok(path);

@@ -34,7 +34,8 @@ pub struct Input {
 impl Input {
     /// The file or pipe at our stdin; `None` if there is none, it is empty, or trials have another input.
     ///
-    /// # Errors It is too long, or no data arrives.
+    /// # Errors
+    /// It is too long, or no data arrives.
     pub fn of_trials(options: &Options) -> Result<Option<Self>> {
         if options.stdin.is_some() || options.server.service.is_some() {
             return Ok(None);

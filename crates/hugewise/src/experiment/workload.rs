@@ -129,7 +129,8 @@ impl Workload {
 
     /// Refuses a placeholder without a value, a value without a placeholder, and arguments that are set already.
     ///
-    /// # Errors Suggests what to write.
+    /// # Errors
+    /// Suggests what to write.
     pub fn check(&self, policies: &[Policy]) -> Result<()> {
         let words = self.texts();
         for policy in policies {

@@ -443,9 +443,7 @@ fn a_folder_that_cannot_be_made_is_named_and_nothing_to_write_is_said() {
     machine
         .advise(&case, &["70", "--write", &empty.display().to_string()])
         .success()
-        .stderr(contains(
-            "wrote nothing: no rule that is to be followed here has a file",
-        ));
+        .stderr(contains("wrote nothing: no applicable rule has a file"));
     assert!(!empty.exists());
 }
 

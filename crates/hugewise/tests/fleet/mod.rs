@@ -334,7 +334,7 @@ fn a_plan_in_which_nobody_takes_part_is_said_to_be_one() {
     };
     ask("band = [0, 0.000001]", "2026-01-01T00:00:00Z")
         .stderr(contains("none of 1 unit takes part in x at this moment"));
-    ask("", "2100-01-01T00:00:00Z").stderr(contains("x is over: `until` lies in the past"));
+    ask("", "2100-01-01T00:00:00Z").stderr(contains("x is over: `until` has passed"));
     ask("", "2026-01-01T00:00:00Z").stderr(contains("takes part").not());
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
     repeated(&mut run, passes, repeats)
 }
 
-/// Repeats, with the fastest as the result: disturbances can only make a repeat slower, so the fastest was disturbed least.
+/// Repeats, with the fastest as the result: disturbances only make a repeat slower, so the fastest had the fewest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeats {
     /// Minimum time of a repeat.

@@ -141,7 +141,7 @@ impl Pace {
     }
 
     /// Refuses during the warm-up a time limit that is too short for one round, even if later trials are faster by
-    /// [`FASTER`]: the first trial finds a cold page cache.
+    /// `FASTER`: the first trial finds a cold page cache.
     pub(super) fn check_early(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
         self.check_at(FASTER, bounds, slots, fewest)
     }

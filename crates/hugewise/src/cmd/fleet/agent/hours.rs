@@ -163,7 +163,7 @@ fn append(path: &Path, lines: &str) -> io::Result<()> {
     written
 }
 
-/// The rows of the lines. If the machine crashed during a write, the last line may be incomplete; it is reported and skipped.
+/// The rows of the lines. A crash during a write can leave an incomplete last line, which is reported and skipped.
 fn read(path: &Path) -> io::Result<Vec<Row>> {
     let text = file::read_found(path)?;
     let lines = text

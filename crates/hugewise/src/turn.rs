@@ -60,7 +60,7 @@ impl FromStr for Wait {
 /// experiment before may have changed settings or been killed.
 ///
 /// # Errors
-/// Those of reading; another experiment still has the machine; a lock cannot be opened.
+/// Those of `read`; another experiment still has the machine; a lock cannot be opened.
 pub fn take_with<T>(
     purpose: Purpose,
     wait: Option<Wait>,

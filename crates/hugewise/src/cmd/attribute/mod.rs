@@ -338,7 +338,7 @@ fn usual_rounds(design: &Design) -> u32 {
     u32::try_from(rounds).unwrap_or(u32::MAX).max(FEWEST_ROUNDS)
 }
 
-/// Minimum rounds of a design: the noise is the difference of a row between rounds.
+/// Minimum rounds of a design: the noise is the variation of a row between rounds.
 const FEWEST_ROUNDS: u32 = 2;
 
 /// The bytes of a record, from its file or from a page with it.

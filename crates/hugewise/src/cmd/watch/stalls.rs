@@ -37,7 +37,7 @@ impl Stalls {
         })
     }
 
-    /// The stalls since the start, and the points that could not be traced with the missing privilege.
+    /// The stalls since the start, and the points that cannot be traced, each with the missing privilege.
     pub(super) fn document(&mut self) -> Result<Document> {
         self.tracer.add_window(&mut self.sum)?;
         let seconds = self.began.elapsed().as_secs_f64();

@@ -1,4 +1,4 @@
-//! Tells the program from which commit and for which target it is built.
+//! Passes the commit and the target of the build to the program.
 
 use std::env;
 use std::fs;
@@ -16,15 +16,15 @@ fn main() {
     println!("cargo::rustc-env=HUGEWISE_TARGET={target}");
 }
 
-/// The commit that a package of cargo was made from, first twelve digits. A package has no
-/// repository of its own, and may lie in somebody else's.
+/// The first twelve digits of the commit that a cargo package was made from. A package has no git repository; if it is
+/// unpacked inside another repository, that repository's commit would be wrong.
 fn packaged() -> Option<String> {
     let info = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = info.split_once("\"sha1\": \"")?;
     rest.get(..12).map(str::to_owned)
 }
 
-/// The commit that is checked out. Where there is no git, or no repository, nobody can tell.
+/// The first twelve digits of the checked-out commit. `None` without git or without a repository.
 fn checked_out() -> Option<String> {
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
     // Without the file cargo would run this script before every build.

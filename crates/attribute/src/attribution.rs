@@ -1,4 +1,4 @@
-//! The answer of an attribution, from the record of its design.
+//! The result of an attribution, computed from the record of its design.
 
 use serde::Serialize;
 
@@ -14,21 +14,21 @@ use hugewise_experiment::run::stats::median;
 use hugewise_experiment::run::trial::{Frame, SiteMemory, Trial};
 use hugewise_text::number::counted;
 
-/// Which memory earns the effect.
+/// The contribution of each memory site to the effect of huge pages.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Attribution {
     /// Kind and version of this document.
     pub format: String,
     /// The command.
     pub command: Vec<String>,
-    /// By what sites are told apart.
+    /// How sites are identified.
     pub by: String,
     /// The metric whose effect is split.
     pub metric: String,
-    /// What people call it.
+    /// The name of the metric for people.
     #[serde(skip)]
     pub label: String,
-    /// Whole rounds that were used: each has every row of the design once.
+    /// The number of complete rounds; each has every row of the design once.
     pub rounds: usize,
     /// Rows of the design.
     pub rows: usize,
@@ -40,11 +40,11 @@ pub struct Attribution {
     pub sum: Change,
     /// All sites huge against none, in the runs of this design.
     pub whole: Change,
-    /// What the sum has more than the whole.
+    /// The sum minus the whole.
     pub rest: Change,
-    /// Whether the shares add up to the whole, as far as the noise lets one see.
+    /// True if the shares add up to the whole, within the noise.
     pub separable: bool,
-    /// Sites that were kept small in all runs.
+    /// Sites kept small in all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_tried: Vec<Listed>,
 }
@@ -61,7 +61,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether it may be no change.
+    /// Returns true if the interval includes no change.
     pub(super) fn includes_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
@@ -78,7 +78,7 @@ impl From<Estimate> for Change {
     }
 }
 
-/// What huge pages do at a site.
+/// The effect of huge pages at a site.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
@@ -86,9 +86,9 @@ pub enum Effect {
     Helps,
     /// They hurt.
     Hurts,
-    /// They change the metric, which is neither good nor bad.
+    /// They change a metric that has no better direction.
     Changes,
-    /// Nothing was shown.
+    /// No effect was shown.
     NotShown,
 }
 
@@ -97,7 +97,7 @@ pub enum Effect {
 pub struct SiteShare {
     /// The site.
     pub site: Site,
-    /// What was shown.
+    /// The effect that was shown.
     pub effect: Effect,
     /// Its share.
     #[serde(flatten)]
@@ -111,39 +111,39 @@ pub struct SiteShare {
     pub mapped_bytes: u64,
     /// The fewest bytes that a run mapped there, as a share of the most.
     pub recurrence: f64,
-    /// Bytes that were huge at the end where the site was to be huge: the median.
+    /// Median bytes that were huge at the end of the runs with this site huge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_bytes: Option<u64>,
-    /// Bytes that were in memory then, less those where it was to be small: medians.
+    /// Median bytes in memory at the end with the site huge, minus the median with it small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_bytes: Option<i64>,
-    /// Runs in which its memory was not as the row says.
+    /// Runs in which its memory did not follow the row.
     pub failed_treatments: usize,
-    /// Runs at whose end its memory was unmapped, so that nothing was seen.
+    /// Runs in which its memory was unmapped at the end, so that nothing could be read.
     pub unseen: usize,
-    /// What the program calls its memory, where it says it.
+    /// The program's own name for its memory, if it sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The calls that mapped it, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
-    /// The line of source from which it was mapped, where that is known.
+    /// The source line that mapped it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl SiteShare {
-    /// Whether the calls that map it tell it apart, so that there is a line to write at.
+    /// Returns true if the calls that map the site identify it, so that a source line can be named.
     pub(super) fn is_of_calls(&self) -> bool {
         matches!(self.site, Site::Chain { .. })
     }
 }
 
 impl Attribution {
-    /// From the record of a design.
+    /// Computes the attribution from the record of a design.
     ///
     /// # Errors
-    /// The record is of something else, or too few of its rounds are whole.
+    /// The record is of something else, or too few of its rounds are complete.
     pub fn of(record: &Record) -> Result<Self, String> {
         let (by, sites, design) = plan::of_record(record)
             .ok_or("the policies of this record are not the rows of a design")?;
@@ -202,8 +202,7 @@ impl Attribution {
         }
     }
 
-    /// The choice of the best sites at which huge pages were shown to help, at most so many; `None`
-    /// where there are none.
+    /// The best sites, at most `most`, at which huge pages were shown to help; `None` if there are none.
     #[must_use]
     pub fn best(&self, most: usize) -> Option<SiteChoice> {
         let helping = self.sites.iter().filter(|it| it.effect == Effect::Helps);
@@ -212,14 +211,14 @@ impl Attribution {
         Some(SiteChoice::of(by, sites))
     }
 
-    /// Whether a site did not recur in the runs of the design.
+    /// Returns true if a site did not recur in the runs of the design.
     #[must_use]
     pub fn is_unsteady(share: &SiteShare) -> bool {
         share.recurrence < LEAST_RECURRENCE
     }
 }
 
-/// The logarithms of the metric: whole rounds alone, with the rows in their order.
+/// The logarithms of the metric, for complete rounds only, with the rows in design order.
 pub(super) fn responses(record: &Record) -> Vec<Vec<f64>> {
     let plan = &record.header.plan;
     let value = |round: u32, policy: &str| -> Option<f64> {
@@ -282,7 +281,7 @@ fn effect(share: &Share, better: Better) -> Effect {
     }
 }
 
-/// The memory of a site at the end of each run: where it was to be huge, and where small.
+/// The memory of a site at the end of each run: with the site huge, and with it small.
 fn treatments(record: &Record, site: Site) -> (Vec<Option<SiteMemory>>, Vec<Option<SiteMemory>>) {
     let (mut huge, mut small) = (Vec::new(), Vec::new());
     for policy in &record.header.plan.policies {

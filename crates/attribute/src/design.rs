@@ -1,22 +1,21 @@
-//! Which sites are huge in which run: a saturated two-level array and its mirror.
+//! Chooses the sites that are huge in each run: a saturated two-level array and its mirror.
 //!
-//! The rows of a Hadamard matrix of Sylvester's kind make every two sites independent. The mirror,
-//! in which every site is the other way round, frees the share of each site of all interactions of
-//! two (fold-over: Box and Wilson, 1951; Montgomery, Design and Analysis of Experiments, ch. 8).
-//! The first row has all sites huge, and its mirror none.
+//! The rows of a Sylvester-type Hadamard matrix make any two sites independent. In the mirror every site is inverted,
+//! which frees the share of each site from all two-site interactions (fold-over: Box and Wilson, 1951; Montgomery,
+//! Design and Analysis of Experiments, ch. 8). The first row has all sites huge, and its mirror has none.
 
-/// More sites than these are not told apart by one design.
+/// The maximum number of sites that one design can separate.
 pub const MOST_SITES: usize = 31;
 
-/// A design: rows of sites, `true` where a site is huge.
+/// A design: rows of sites, `true` if a site is huge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     rows: Vec<Vec<bool>>,
 }
 
 impl Design {
-    /// The design for so many sites: 8 rows for up to 3, 16 for up to 7, 32 for up to 15, and 64
-    /// for up to 31. `None` for no site, and for more.
+    /// The design for this number of sites: 8 rows for up to 3, 16 for up to 7, 32 for up to 15, and 64 for up to 31.
+    /// `None` for no site, and for more.
     #[must_use]
     pub fn new(sites: usize) -> Option<Self> {
         const LEAST: usize = 4;
@@ -24,8 +23,8 @@ impl Design {
             return None;
         }
         let order = (sites + 1).next_power_of_two().max(LEAST);
-        // An entry of Sylvester's matrix is the parity of the bits that row and column share. The
-        // first column is the same in all rows, and is no site.
+        // An entry of Sylvester's matrix is the parity of the bits that row and column share. The first column is
+        // constant, so it cannot be a site.
         let is_huge = |row: usize, site: usize| (row & (site + 1)).count_ones().is_multiple_of(2);
         let row = |row: usize| (0..sites).map(|site| is_huge(row, site)).collect();
         let half: Vec<Vec<bool>> = (0..order).map(row).collect();
@@ -42,7 +41,7 @@ impl Design {
         &self.rows
     }
 
-    /// How many sites it has.
+    /// The number of sites.
     #[must_use]
     pub fn sites(&self) -> usize {
         self.rows.first().map_or(0, Vec::len)
@@ -51,7 +50,7 @@ impl Design {
     /// The row in which all sites are huge.
     pub(super) const ALL: usize = 0;
 
-    /// The row in which none is.
+    /// The row in which no site is huge.
     pub(super) fn none(&self) -> usize {
         self.rows.len() / 2
     }

@@ -1,4 +1,4 @@
-//! What an attribution says.
+//! The attribution as a document.
 
 use super::Listed;
 use super::attribution::{Attribution, Change, Effect, SiteShare};
@@ -12,7 +12,7 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::counted;
 
 impl Attribution {
-    /// The document of the answer; `path` is that of the record.
+    /// The document of the result; `path` is that of the record.
     #[must_use]
     pub fn document(&self, path: &str) -> Document {
         let mut answer = Section::default();
@@ -59,7 +59,7 @@ impl Attribution {
         }
     }
 
-    /// That the two rows with all sites huge and with none do not show what the shares of all rows do.
+    /// Notes that the two rows with all sites huge and with none do not confirm the shares of all rows.
     fn unconfirmed(&self) -> String {
         if self.sum.includes_zero() || !self.whole.includes_zero() || !self.separable {
             return String::new();
@@ -76,7 +76,7 @@ impl Attribution {
         self.sites.iter().filter(move |it| it.effect == effect)
     }
 
-    /// How to use what was shown: the call to write, and the commands that need no source.
+    /// How to use the result: the call to write, and the commands that need no source.
     fn uses(&self, path: &str) -> Vec<String> {
         let call = |effect: Effect, advice: &str| {
             let lines = self.with(effect).filter(|it| it.is_of_calls());
@@ -105,8 +105,7 @@ impl Attribution {
         .collect()
     }
 
-    /// What people call the memory of a site: the place that maps it, unless another site has the
-    /// same.
+    /// The name of a site's memory for people: the place that maps it, unless another site has the same place.
     pub(super) fn called(&self, share: &SiteShare) -> String {
         let Some(place) = &share.place else {
             return match share.site {
@@ -151,7 +150,7 @@ impl Attribution {
         grid
     }
 
-    /// Whether the shares add up.
+    /// Describes whether the shares add up.
     fn check(&self) -> String {
         let (sum, whole) = (text(self.sum.change), text(self.whole.change));
         let of_whole = interval(self.whole);
@@ -168,7 +167,7 @@ impl Attribution {
         }
     }
 
-    /// The best sites together, one more in each row.
+    /// The best sites together, with one more in each row.
     fn frontier(&self) -> Option<Grid> {
         let helping: Vec<&SiteShare> = self.with(Effect::Helps).collect();
         if helping.is_empty() {
@@ -200,7 +199,7 @@ impl Attribution {
         Some(grid)
     }
 
-    /// What is said of the sites whose memory was not as the rows say.
+    /// Describes the sites whose memory did not follow the rows.
     fn failed(&self) -> Option<String> {
         let failed = self.sites.iter().filter(|it| it.failed_treatments > 0);
         let runs = failed.clone().map(|it| it.failed_treatments).max()?;
@@ -212,7 +211,7 @@ impl Attribution {
         ))
     }
 
-    /// What is said of the sites that no row made huge: of the largest each, of the others together.
+    /// Describes the sites that no row made huge: the largest ones individually, the others together.
     fn small_in_all(&self) -> Vec<String> {
         const NAMED: usize = 3;
         let holding = self.not_tried.iter().filter(|it| it.held_bytes() > 0);
@@ -238,7 +237,7 @@ impl Attribution {
         lines
     }
 
-    /// What is said of the sites whose calls are known, and no line.
+    /// Describes the sites whose calls are known, but not their source lines.
     fn without_line(&self) -> Option<String> {
         let without = self.sites.iter().filter(|it| it.place.is_none());
         let without: Vec<&SiteShare> = without.filter(|it| !it.chain.is_empty()).collect();

@@ -9,16 +9,16 @@ use hugewise_text::page::{Page, command_in_title, to_page};
 use hugewise_text::svg::{Anchor, ChangeAxis, Fill, PlotArea, Shape, Svg, WIDTH, fitted};
 use hugewise_text::wrap::plain;
 
-/// Height of a row, and the room of names and of memory beside the field.
+/// The height of a row, and the space for names and memory next to the plot.
 const ROW: f64 = 22.0;
 const LEFT: f64 = 240.0;
 const RIGHT: f64 = WIDTH - 190.0;
-/// The axis shows at least this change.
+/// The axis covers at least this change.
 const LEAST: f64 = 0.01;
 const TITLE: &str = "What each site changes, and what it costs in memory";
 
 impl Attribution {
-    /// One HTML page; `record` is the bytes of the record's file, and `path` where it lies.
+    /// One HTML page. `record` is the bytes of the record's file, and `path` its path.
     #[must_use]
     pub fn page(&self, path: &str, record: &[u8]) -> String {
         let command = command_in_title(&self.command);
@@ -33,7 +33,7 @@ impl Attribution {
         })
     }
 
-    /// The share of each site with its interval, and the memory beside it. `None` without sites.
+    /// The share of each site with its interval and its memory. `None` without sites.
     #[must_use]
     pub fn figure(&self) -> Option<Figure> {
         Some(Figure {

@@ -1,8 +1,8 @@
-//! Group screening: more sites than a design tells apart are grouped at random, and only the groups
-//! that seem to do something are split (Dorfman, 1943; Woods and Lewis, arXiv 1510.05248).
+//! Group screening. If there are more sites than a design can separate, they are grouped at random, and only groups
+//! that seem active are split (Dorfman, 1943; Woods and Lewis, arXiv 1510.05248).
 //!
-//! A screening chooses what is measured next, and its data are not used again: the design of single
-//! sites that ends it has runs of its own, and so its error is that of any other design.
+//! A screening only chooses what to measure next. Its data are not used again: the final design of single sites has
+//! separate runs, so its error is that of any other design.
 
 use fastrand::Rng;
 
@@ -14,31 +14,32 @@ use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::site::{Identity, Site};
 use hugewise_experiment::run::stats::ALPHA;
 
-/// As many as fit into 32 rows.
+/// The number of groups: the most that fit into 32 rows.
 const GROUPS: usize = 15;
-/// Of more active groups the strongest are kept, so that each stage leaves at most half of the sites.
+/// The limit of active groups: if there are more, the strongest are kept, so that each stage leaves at most half of the
+/// sites.
 const MOST_ACTIVE: usize = 7;
 
-/// Sites in groups, each of which is huge or small as a whole.
+/// Sites in groups; a group is huge or small as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
     groups: Vec<Vec<Site>>,
     design: Design,
 }
 
-/// What a screening leaves.
+/// The result of a screening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screened {
     /// The sites of the active groups.
     pub sites: Vec<Site>,
-    /// How many groups were active.
+    /// The number of active groups.
     pub active: usize,
-    /// How many of them are left out because others were stronger.
+    /// The number of active groups left out because others were stronger.
     pub dropped: usize,
 }
 
 impl Groups {
-    /// The sites in groups by chance; `None` where a design tells all of them apart.
+    /// Groups the sites at random; `None` if one design can separate all of them.
     #[must_use]
     pub fn at_random(sites: &[Site], seed: u64) -> Option<Self> {
         if sites.len() <= MOST_SITES {
@@ -72,14 +73,13 @@ impl Groups {
         rows_of(by, &self.design, &groups)
     }
 
-    /// What the record of its rows leaves; `None` where too few of its rounds are whole.
+    /// The result of the screening from the record of its rows; `None` if too few of its rounds are complete.
     #[must_use]
     pub fn screened(&self, record: &Record) -> Option<Screened> {
         Some(self.left(&shares(&self.design, &responses(record))?))
     }
 
-    /// The sites of the groups that seem to do something. A group that seems so by chance costs
-    /// runs and makes no error.
+    /// The sites of the groups that seem active. A group that seems active by chance costs runs but causes no error.
     pub(super) fn left(&self, shares: &Shares) -> Screened {
         let seems = shares.sites.iter().zip(&self.groups);
         let active = seems.filter(|(share, _)| share.own_p <= ALPHA);

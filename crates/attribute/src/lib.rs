@@ -1,7 +1,7 @@
-//! Which memory earns the effect: the share of each mapping site, by experiment.
+//! Finds the memory that causes the effect of huge pages: the share of each mapping site, by experiment.
 //!
-//! The runs of a [`Design`] make some sites huge and keep the others small; [`shares`] splits the
-//! whole effect among them.
+//! The runs of a [`Design`] make some sites huge and keep the others small; [`shares`] splits the whole effect among
+//! them.
 
 mod attribution;
 mod design;

@@ -1,4 +1,4 @@
-//! The sites of a program, as runs under the tracer list them.
+//! The sites of a program, as listed by runs under the tracer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use hugewise_experiment::run::site::{Identity, Site};
 use hugewise_experiment::run::trial::{Frame, MappedSite, Trial};
 
-/// A site whose bytes recur less than this from run to run is not told from others.
+/// The smallest recurrence of a site's bytes from run to run at which the site counts as the same.
 pub const LEAST_RECURRENCE: f64 = 0.95;
 
 /// A site as several runs mapped it.
@@ -19,10 +19,10 @@ pub struct Listed {
     pub bytes: u64,
     /// The fewest bytes that a run mapped there, as a share of the most.
     pub recurrence: f64,
-    /// The most bytes at the end of a run that could be huge, where that is known.
+    /// The most bytes at the end of a run that could be huge, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach_bytes: Option<u64>,
-    /// What the program calls its memory, where it says it.
+    /// The program's own name for its memory, if it sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The calls of the first mapping, the innermost first.
@@ -31,7 +31,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// The bytes that huge pages may change: those of address space where no more is known.
+    /// The bytes that huge pages can affect: the address space, unless more is known.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.reach_bytes.unwrap_or(self.bytes)
@@ -46,24 +46,24 @@ pub enum Refusal {
     DoesNotRecur,
     /// No memory of it at the end could be huge.
     HoldsNothing,
-    /// So many sites hold more that it was left out.
+    /// Left out because enough sites hold more.
     TooMany,
 }
 
-/// More sites than these would make the names of policies too long.
+/// The limit of sites, so that the names of policies do not become too long.
 const MOST_LISTED: usize = 1000;
 
-/// The sites of a program: those that are tried, the largest first, and the others.
+/// The sites of a program: the sites to try, largest first, and the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// Those that are tried.
+    /// The sites to try.
     pub tried: Vec<Listed>,
-    /// The others, and why.
+    /// The others, with the reasons.
     pub refused: Vec<(Listed, Refusal)>,
 }
 
 impl Listing {
-    /// From the runs of a tracer that tells sites apart.
+    /// Lists the sites from runs of a tracer that identifies sites.
     #[must_use]
     pub fn of<'a>(trials: impl Iterator<Item = &'a Trial>) -> Self {
         let mut listing = Self::default();
@@ -81,15 +81,14 @@ impl Listing {
         listing
     }
 
-    /// The sites that are tried.
+    /// The sites to try.
     #[must_use]
     pub fn sites(&self) -> Vec<Site> {
         self.tried.iter().map(|it| it.site).collect()
     }
 
-    /// Parts into which the memory of these sites is best cut: the smallest power of two with which
-    /// they fit into a design of 32 rows. Where there are too many sites for that, the largest
-    /// makes eight parts.
+    /// The best parts into which to cut the memory of these sites: the smallest power of two with which they fit into a
+    /// design of 32 rows. With too many sites for that, the largest one makes eight parts.
     #[must_use]
     pub fn chunks(&self) -> Identity {
         const PARTS: u64 = 15;
@@ -105,7 +104,7 @@ impl Listing {
     }
 }
 
-/// All sites of some runs, the largest first.
+/// All sites of these runs, largest first.
 pub(super) fn listed<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Listed> {
     let tracings = trials.filter(|trial| trial.succeeded());
     let runs: Vec<&[MappedSite]> = tracings
@@ -123,7 +122,7 @@ pub(super) fn listed<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Listed>
     listed
 }
 
-/// A site from what each of so many runs mapped there, if it did.
+/// Combines the mappings of one site in this number of runs, if it recurred.
 fn one(mapped: &[&MappedSite], runs: usize) -> Option<Listed> {
     let first = mapped.first()?;
     let bytes = mapped.iter().map(|it| it.bytes);

@@ -1,4 +1,4 @@
-//! The policies of an attribution: a row of the design each.
+//! The policies of an attribution: one for each row of the design.
 
 use super::Design;
 use hugewise_experiment::run::policy::{Policy, Settings};
@@ -17,7 +17,7 @@ pub fn choosing(name: &str, choice: SiteChoice) -> Policy {
     }
 }
 
-/// No site huge, and all of these: what the whole effect is measured between.
+/// The two policies between which the whole effect is measured: no site huge, and all of these sites.
 #[must_use]
 pub fn whole(by: Identity, sites: &[Site]) -> [Policy; 2] {
     let none = choosing("no site huge", SiteChoice::of(by, []));
@@ -25,7 +25,7 @@ pub fn whole(by: Identity, sites: &[Site]) -> [Policy; 2] {
     [none, all]
 }
 
-/// The rows of a design, in its order. `None` where these sites are no number for a design.
+/// The rows of a design, in its order. `None` if no design has this number of sites.
 #[must_use]
 pub fn rows(by: Identity, sites: &[Site]) -> Option<Vec<Policy>> {
     let design = Design::new(sites.len())?;
@@ -33,7 +33,7 @@ pub fn rows(by: Identity, sites: &[Site]) -> Option<Vec<Policy>> {
     Some(rows_of(by, &design, &each))
 }
 
-/// The rows of a design, each of whose factors is some sites.
+/// The rows of a design in which each factor is a group of sites.
 pub(super) fn rows_of(by: Identity, design: &Design, factors: &[&[Site]]) -> Vec<Policy> {
     let rows = design.rows().iter().enumerate();
     let policy = |(index, row): (usize, &Vec<bool>)| {
@@ -54,8 +54,8 @@ pub(super) fn of_record(record: &Record) -> Option<(Identity, Vec<Site>, Design)
         return None;
     };
     let design = Design::new(all.len())?;
-    // Any order of the sites is a design of the same kind, but not the same rows: the order is the
-    // one in which the rows fit.
+    // Any order of the sites gives a design of the same kind, but with other rows: this uses the order that matches the
+    // rows.
     let column = |site: Site| -> Vec<bool> { choices.iter().map(|it| it.has(site)).collect() };
     let wanted =
         |index: usize| -> Vec<bool> { design.rows().iter().map(|row| row[index]).collect() };

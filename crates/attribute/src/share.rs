@@ -1,15 +1,15 @@
 //! The share of each site in the whole effect.
 //!
-//! The response is the logarithm of what is measured, so that effects add up where times multiply.
-//! The share of a site is the mean over the rows in which it is huge, less the mean over those in
-//! which it is small. The noise is what rows differ from themselves between rounds, once the round
-//! is taken out: an interaction is the same in each round, and so is no noise.
+//! The response is the logarithm of the metric, so that multiplicative effects add up. The share of a site is the mean
+//! over the rows with the site huge, minus the mean over the rows with it small. The noise is the variation of each row
+//! between rounds, after the effect of the round is removed. An interaction is the same in each round, so it does not
+//! count as noise.
 
 use super::Design;
 use hugewise_experiment::run::stats::student::Student;
 use hugewise_experiment::run::stats::{ALPHA, holm};
 
-/// Fewer rounds show no noise.
+/// The minimum number of rounds; fewer show no noise.
 pub const FEWEST_ROUNDS: usize = 2;
 
 /// A difference of logarithms with its interval.
@@ -22,13 +22,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the interval holds this value.
+    /// Returns true if the interval contains this value.
     #[must_use]
     pub fn covers(&self, value: f64) -> bool {
         (self.interval.0..=self.interval.1).contains(&value)
     }
 
-    /// As a relative change: −0.05 is 5 % less.
+    /// The estimate as a relative change: −0.05 is 5 % less.
     #[must_use]
     pub fn relative(&self) -> Self {
         Self {
@@ -41,49 +41,49 @@ impl Estimate {
 /// The share of one site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// What it brings, with an interval at the level that Holm's correction gives it.
+    /// The effect of the site, with an interval at the level of Holm's correction.
     pub effect: Estimate,
     /// The p-value of no effect, after Holm's correction over the sites.
     pub p: f64,
-    /// The same before the correction.
+    /// The p-value before the correction.
     pub own_p: f64,
 }
 
 impl Share {
-    /// Whether an effect was shown.
+    /// Returns true if an effect was shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.p <= ALPHA
     }
 }
 
-/// All that a design says.
+/// The results of a design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
     /// One for each site, in the order of the design.
     pub sites: Vec<Share>,
     /// Their sum.
     pub sum: Estimate,
-    /// All sites huge against none, from the two rows that are so.
+    /// All sites huge against none, from those two rows.
     pub whole: Estimate,
     /// The sum less the whole: zero unless three sites or more interact.
     pub rest: Estimate,
     /// The noise of one run, as a standard deviation of the logarithm.
     pub noise: f64,
-    /// Rounds that were used.
+    /// The number of rounds used.
     pub rounds: usize,
 }
 
 impl Shares {
-    /// Whether the shares add up to the whole, as far as the noise lets one see.
+    /// Returns true if the shares add up to the whole, within the noise.
     #[must_use]
     pub fn is_separable(&self) -> bool {
         self.rest.covers(0.0)
     }
 }
 
-/// The shares from whole rounds: the logarithm of what was measured, by round and row. `None` with
-/// fewer than two rounds, or where a round has not all rows.
+/// Computes the shares from complete rounds. `rounds` has the logarithm of the metric by round and row. `None` with
+/// fewer than two rounds, or if a round lacks a row.
 #[must_use]
 pub fn shares(design: &Design, rounds: &[Vec<f64>]) -> Option<Shares> {
     let rows = design.rows().len();
@@ -140,9 +140,9 @@ fn whole(design: &Design) -> Vec<f64> {
     weights
 }
 
-/// The error that each interval may make. Those of shown effects have the level at which Holm's
-/// steps let them pass, all others that of the step at which they ended: an interval excludes zero
-/// where, and only where, the effect is shown.
+/// The error level of each interval. Intervals of shown effects have the level at which Holm's steps accept them; all
+/// others have the level of the step at which they ended. So an interval excludes zero if and only if the effect is
+/// shown.
 fn levels(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -158,7 +158,7 @@ fn levels(p: &[f64]) -> Vec<f64> {
     levels
 }
 
-/// What was measured, by row.
+/// The responses by row.
 #[derive(Debug)]
 struct Responses {
     means: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The file of chosen sites: what `attribute --sites` writes and `exec --sites` applies.
+//! The file of chosen sites: `attribute --sites` writes it, and `exec --sites` applies it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,23 @@ use hugewise_experiment::run::site::SiteChoice;
 /// Kind and version of the file.
 const FORMAT: &str = "hugewise-sites 1";
 
-/// The sites of a program that are to be huge.
+/// The sites of a program to make huge.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct SitesFile {
     /// Kind and version.
     format: String,
-    /// The sites that are huge; all others are kept small.
+    /// The sites to make huge; all others are kept small.
     pub sites: SiteChoice,
     /// The command for which they were chosen.
     pub command: Vec<String>,
-    /// Where they are mapped, in the same order, as far as it is known.
+    /// The places that map them, in the same order, as far as known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
 }
 
 impl SitesFile {
-    /// The best sites at which huge pages were shown to help, at most so many; `None` where there
-    /// are none.
+    /// The best sites, at most `most`, at which huge pages were shown to help; `None` if there are none.
     #[must_use]
     pub fn of(attribution: &Attribution, most: usize) -> Option<Self> {
         let sites = attribution.best(most)?;
@@ -40,10 +39,10 @@ impl SitesFile {
         })
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of such a file.
     ///
     /// # Errors
-    /// It is no such file; the place in it and what was expected.
+    /// It is no such file; the error names the position and the expected content.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: Self = serde_json::from_str(text).map_err(|error| {
             format!("it is no file that `hugewise attribute --sites` writes: {error}")

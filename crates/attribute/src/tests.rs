@@ -5,7 +5,7 @@ use fastrand::Rng;
 use super::{Design, Groups, MOST_SITES, Shares, shares};
 use hugewise_experiment::run::site::Site;
 
-/// What is true of simulated sites, in logarithms.
+/// The true effects of simulated sites, as logarithms.
 struct Truth {
     sites: Vec<f64>,
     pairs: Vec<(usize, usize, f64)>,
@@ -32,7 +32,7 @@ impl Truth {
         own + pairs.map(|it| it.2).sum::<f64>() + triples.map(|it| it.1).sum::<f64>()
     }
 
-    /// Half of what a pair does together is the share of each.
+    /// Each site of a pair has half of their joint effect as its share.
     fn share(&self, site: usize) -> f64 {
         let of = |(a, b, _): &&(usize, usize, f64)| *a == site || *b == site;
         self.sites[site]
@@ -66,13 +66,12 @@ fn experiment(truth: &Truth, rounds: usize, random: &mut Rng) -> Shares {
 
 const EXPERIMENTS: usize = 2000;
 
-/// An interval of 95 % is to hold the truth in 95 % of them, less what chance may take from
-/// so many: three standard errors.
+/// The number of experiments in which a 95 % interval must hold the truth: 95 % minus three standard errors.
 const MOST: usize = EXPERIMENTS * 95 / 100 - 30;
-/// As many may find what is not there: 5 %, and what chance may add.
+/// The number of experiments that may find an effect that does not exist: 5 % plus three standard errors.
 const FEW: usize = EXPERIMENTS - MOST;
 
-/// How many of them are so.
+/// Counts the experiments for which `is_so` holds.
 fn count(truth: &Truth, rounds: usize, seed: u64, is_so: impl Fn(&Shares) -> bool) -> usize {
     let mut random = Rng::with_seed(seed);
     let all = (0..EXPERIMENTS).map(|_| experiment(truth, rounds, &mut random));
@@ -182,7 +181,7 @@ fn an_interval_excludes_zero_where_the_effect_is_shown() {
     assert_eq!(agree, EXPERIMENTS);
 }
 
-/// A screening of so many sites to its end, as `attribute` does it: the sites that were shown.
+/// Runs a complete screening of this number of sites, as `attribute` does; returns the sites that were shown.
 fn screening(truth: &Truth, random: &mut Rng) -> Vec<usize> {
     let number = |site: &Site| match site {
         Site::Mapping { number, .. } => *number as usize - 1,
@@ -210,7 +209,7 @@ fn screening(truth: &Truth, random: &mut Rng) -> Vec<usize> {
     shown.map(|(_, site)| number(site)).collect()
 }
 
-/// At least 64 trials and two rounds of a design, each of whose factors is some sites.
+/// Simulates at least 64 trials and two rounds of a design in which each factor is a group of sites.
 fn measured(truth: &Truth, factors: &[Vec<usize>], random: &mut Rng) -> Shares {
     let design = Design::new(factors.len()).expect("a design");
     let rounds = 64_usize.div_ceil(design.rows().len()).max(2);

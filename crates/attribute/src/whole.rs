@@ -11,12 +11,12 @@ use hugewise_text::number::counted;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeEffect {
     answer: PolicyAnswer,
-    /// What was found, as a sentence.
+    /// The result as a sentence.
     pub text: String,
 }
 
 impl WholeEffect {
-    /// From the record of two policies.
+    /// Compares the record of two policies.
     ///
     /// # Errors
     /// The record cannot be compared.
@@ -45,7 +45,7 @@ impl WholeEffect {
         })
     }
 
-    /// Why nothing is split, where no effect was shown.
+    /// Why nothing is split, if no effect was shown.
     #[must_use]
     pub fn obstacle(&self) -> &'static str {
         match self.answer {
@@ -56,7 +56,7 @@ impl WholeEffect {
         }
     }
 
-    /// Whether an effect was shown, good or bad.
+    /// Returns true if an effect was shown, good or bad.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         let shown = [
@@ -70,8 +70,8 @@ impl WholeEffect {
     }
 }
 
-/// The sites that were huge in a run in which all are to be, or of which nothing was seen: no other
-/// can have a share.
+/// The sites that became huge in a run with all of them requested, and those that could not be observed. Other sites
+/// cannot have a share.
 #[must_use]
 pub fn that_became_huge(record: &Record, sites: &[Site]) -> Vec<Site> {
     let chosen = |trial: &&Trial| {

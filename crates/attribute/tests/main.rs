@@ -1,4 +1,4 @@
-//! Attribution from a record made by hand: shares, treatments, and what is said of them.
+//! Attribution from a hand-made record: shares, treatments, and their description.
 
 #[path = "../../experiment/tests/sample/mod.rs"]
 mod sample;
@@ -20,7 +20,7 @@ fn mapping(number: u32, class: u8) -> Site {
     Site::Mapping { number, class }
 }
 
-/// One that brings 10 %, one that costs 5 %, one that does nothing: 256, 512 and 32 MiB.
+/// Three sites: one that gains 10 %, one that costs 5 %, one without effect: 256, 512 and 32 MiB.
 fn sites() -> [Site; 3] {
     [mapping(1, 28), mapping(1, 29), mapping(1, 25)]
 }
@@ -44,7 +44,7 @@ fn seconds(policy: &Policy) -> f64 {
     2.0 * own.map(|(_, effect)| effect).sum::<f64>().exp()
 }
 
-/// What a trial under a policy maps, where huge memory is added by the second site alone.
+/// The mappings of a trial under a policy; only the second site adds huge memory.
 fn mapped(policy: &Policy) -> Vec<MappedSite> {
     let site = |(site, mib): (Site, u64)| {
         let huge = is_huge(policy, site);
@@ -204,7 +204,7 @@ fn memory_that_is_not_as_the_row_says_is_counted() {
             .expect("a site")
     };
     let [first, second, _] = sites();
-    // A control is no row.
+    // A control is not a row.
     let expected = usize::from(!was_control);
     assert_eq!(
         (of(first).failed_treatments, of(second).unseen),
@@ -297,7 +297,7 @@ fn what_never_became_huge_is_left_out() {
     assert_eq!(left, [helps, hurts]);
 }
 
-/// The page draws what the text says, and gives its record back.
+/// The page shows the same as the text, and returns its record.
 #[test]
 fn the_page_has_the_numbers_of_the_text() {
     let found = Attribution::of(&design()).expect("a design");

@@ -9,7 +9,7 @@ use hugewise_text::suggest::nearest;
 
 use crate::exit;
 
-/// The cgroup of that path.
+/// Finds the cgroup with that path.
 pub fn find(root: &Root, path: &str) -> Result<Cgroup> {
     Cgroup::find(root, path).map_err(|error| match error.kind {
         Kind::NotFound => exit::usage(format!(
@@ -20,7 +20,7 @@ pub fn find(root: &Root, path: &str) -> Result<Cgroup> {
     })
 }
 
-/// The processes in the cgroup of that path and those below it, of which there is one at least.
+/// The processes in the cgroup with that path and in its descendants; at least one.
 pub fn processes(root: &Root, path: &str) -> Result<Vec<u32>> {
     let pids = list_of_cgroup(root, path)?;
     if pids.is_empty() {
@@ -30,7 +30,7 @@ pub fn processes(root: &Root, path: &str) -> Result<Vec<u32>> {
     Ok(pids)
 }
 
-/// The cgroup that may be meant: people leave out the folders before its name.
+/// A hint with similar paths: users leave out the parent folders.
 fn alike(root: &Root, path: &str) -> String {
     fn name(path: &str) -> &str {
         path.rsplit('/').next().unwrap_or(path)

@@ -1,4 +1,4 @@
-//! The facts of this machine that a forecast needs.
+//! The facts about this machine that a forecast needs.
 
 use std::time::{Duration, Instant};
 
@@ -25,22 +25,22 @@ use crate::{exit, paths};
 /// How long a process is watched by default.
 pub const WATCH: Duration = Duration::from_secs(5);
 
-/// How long a process is looked at that nobody asked to watch.
+/// How long a process is observed if the user did not ask to watch it.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// How soon the end of a process that is watched is noticed.
+/// How often the watch checks whether the process has ended.
 const SOON: Duration = Duration::from_millis(50);
 
-/// What is done with the bits that the processor sets in what it uses.
+/// How the accessed bits, which the processor sets on use, are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsedBits {
-    /// They are cleared, so that what is used from then on can be read later.
+    /// Clears them, so that later reads show only the pages used since.
     Clear,
-    /// They stay as they are.
+    /// Leaves them unchanged.
     Keep,
 }
 
-/// A process that is watched from here on.
+/// A process under observation.
 pub struct Watch<'a> {
     root: &'a Root,
     process: CountedProcess,
@@ -50,8 +50,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Begins to watch it, for `time`: its page walks where this machine counts them, and which
-    /// memory it uses.
+    /// Begins to watch for `time`: counts page walks if this machine can count them, and records which memory is used.
     pub fn begin(root: &'a Root, pid: u32, used_bits: UsedBits, time: Duration) -> Result<Self> {
         let process = CountedProcess::find(root, pid).map_err(|error| match error.kind {
             Kind::NotFound => exit::no_process(pid),
@@ -70,8 +69,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
-    /// use is to be read after that.
+    /// Watches until the time is over, the process ends, or `wait` asks to stop. Read the accessed bits afterwards.
     pub fn finish(self, mut wait: impl FnMut(Duration) -> WaitResult) -> Activity {
         let (root, process) = (self.root, self.process);
         let walks = self.walks.finish(|time| match process.runs(root) {
@@ -90,15 +88,15 @@ impl<'a> Watch<'a> {
 /// The activity of a process while it was watched.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// How long before now its used bits were cleared, where they were.
+    /// Seconds since its accessed bits were cleared; `None` if they were not.
     used_seconds: Option<f64>,
     walks: Fact<WalkShare>,
     processor: Option<ProcessorTime>,
 }
 
 impl Activity {
-    /// Whether the process works at all, seen in a moment; with the reason if its page walks
-    /// cannot be counted.
+    /// Measures for half a second whether the process uses the processor at all. The page walks are the reason why they
+    /// were not counted.
     pub fn of_a_moment(root: &Root, pid: u32) -> Self {
         let clock = Clock::start(pid);
         std::thread::sleep(MOMENT);
@@ -110,7 +108,7 @@ impl Activity {
     }
 }
 
-/// The processor time of a process from here on.
+/// Measures the processor time of a process from its creation.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     pid: u32,
@@ -127,7 +125,7 @@ impl Clock {
         }
     }
 
-    /// `None` where the process has ended.
+    /// Returns `None` if the process has ended.
     fn stop(self) -> Option<ProcessorTime> {
         let used_ns = processor_time(self.pid)
             .ok()?

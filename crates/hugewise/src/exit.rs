@@ -1,11 +1,11 @@
-//! The errors that choose how the program ends.
+//! Errors that determine the exit code.
 
 use std::fmt;
 
 pub use hugewise_base::exit::Exit;
 use hugewise_base::plain::{plain, plain_lines};
 
-/// An error that knows how the program should end.
+/// An error with its exit code.
 #[derive(Debug)]
 pub struct Fault {
     exit: Exit,
@@ -30,7 +30,7 @@ pub fn no_process(pid: u32) -> anyhow::Error {
     usage(format!("there is no process {pid}"))
 }
 
-/// The machine cannot do what was required.
+/// The machine cannot do something that was required.
 pub fn refused(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Refused, message)
 }
@@ -50,7 +50,7 @@ pub fn trial_failed(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::TrialFailed, message)
 }
 
-/// An error of several lines. Text of others must not part them.
+/// An error of several lines. Quoted text must not add line breaks to it.
 pub fn lines(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
     let message = plain_lines(&message.to_string()).into_owned();
     Fault { exit, message }.into()
@@ -62,7 +62,7 @@ fn fault(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
     Fault { exit, message }.into()
 }
 
-/// How the program ends for an error.
+/// The exit code for an error.
 pub fn of(error: &anyhow::Error) -> Exit {
     error
         .downcast_ref::<Fault>()

@@ -1,4 +1,4 @@
-//! Files that a user names to be read.
+//! Reads files that a user names.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -12,26 +12,25 @@ use hugewise_text::page;
 
 use crate::invoker;
 
-/// The most of a file that the program finds by itself, such as a record in a folder.
+/// The size limit, in bytes, of a file that the program discovers, such as a record in a folder.
 pub const LARGEST_FOUND: u64 = 256 << 20;
 
-/// The most of a first line.
+/// The size limit of a first line, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// Opens a file or a pipe. A device is refused: `/dev/zero` and its like have no end, and all of
-/// the machine's memory would be filled before a reader could say that this is no recording.
+/// Opens a file or a pipe. Devices are refused: `/dev/zero` and similar devices have no end and would fill all memory
+/// before a reader could report that they are no recording.
 pub fn open(path: &Path) -> Result<File> {
     open_named(path, &invoker::rights().map_err(Error::other)?)
 }
 
-/// All that a file holds which the program finds by itself: only a regular file, of at most 256 MiB. A file
-/// of gzip is unpacked.
+/// Reads a file that the program discovered: a regular file of at most 256 MiB. Unpacks gzip.
 pub fn read_found(path: &Path) -> Result<Vec<u8>> {
     let rights = invoker::rights().map_err(Error::other)?;
     unpacked(rights.lend(|| read_regular(path, LARGEST_FOUND))?)
 }
 
-/// All that it holds; a file of gzip is unpacked.
+/// Reads a whole file; unpacks gzip.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
@@ -46,12 +45,12 @@ fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
     }
 }
 
-/// All that a recording holds, from its own file or from a page.
+/// Reads a whole recording, from its own file or from a page.
 pub fn read_recording(path: &Path) -> Result<Vec<u8>> {
     page::source(read(path)?).map_err(|error| Error::new(ErrorKind::InvalidData, error))
 }
 
-/// A recording to be read line by line, from its own file or from a page.
+/// Opens a recording for reading by lines, from its own file or from a page.
 pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
     let mut file = BufReader::with_capacity(1 << 20, open(path)?);
     let begin = file.fill_buf()?;
@@ -65,15 +64,14 @@ pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
     Ok(Box::new(Cursor::new(source)))
 }
 
-/// Tells whether a regular file is gzip, to which no line can be added.
+/// Returns true for a regular gzip file, which no line can be appended to.
 pub fn is_packed(path: &Path) -> bool {
     let read = || read_first_line(path, 2);
     let begin = invoker::rights().map(|rights| rights.lend(read));
     matches!(begin, Ok(Ok(begin)) if gzip::is_gzip(&begin))
 }
 
-/// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
-/// could read it again.
+/// The first line of a file, as far as it can be read. Empty for a pipe, because reading would consume it.
 pub fn first_line(path: &Path) -> Vec<u8> {
     let read = || read_first_line(path, LONGEST);
     let line = invoker::rights().map(|rights| rights.lend(read));
@@ -91,10 +89,10 @@ fn first_unpacked_line(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A longer line is no line of ours: none that was written has a hundredth of it.
+/// The length limit of a line, in bytes: more than a hundred times the longest line that hugewise writes.
 pub const LONGEST_LINE: usize = 64 << 20;
 
-/// Reads the next line with its newline into `line`, which is emptied before; 0 bytes at the end.
+/// Reads the next line with its newline into `line`, which is cleared first. Returns 0 bytes at the end.
 ///
 /// # Errors
 /// The file cannot be read, its line is longer than [`LONGEST_LINE`], or memory does not suffice.

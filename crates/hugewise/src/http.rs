@@ -1,4 +1,4 @@
-//! Questions to servers of the user: plain HTTP, one question a connection.
+//! A plain HTTP client for the user's servers: one request per connection.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// A place on a server.
+/// An address and a path on a server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     host: String,
@@ -21,25 +21,25 @@ pub struct Endpoint {
     path: String,
 }
 
-/// An answer, whatever it says.
+/// A response with any status.
 #[derive(Debug)]
 pub struct Answer {
-    /// Whether it is the answer that was asked for.
+    /// The status code.
     pub status: StatusCode,
-    /// What it says.
+    /// The body.
     pub body: Bytes,
 }
 
-/// What is sent.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The path, from its first slash, with what stands behind a `?`.
+    /// The path with its query string, from the first slash.
     pub path: &'a str,
-    /// What is posted: what it is, and its text; nothing of a GET.
+    /// The content type and the text to post; `None` for a GET.
     pub body: Option<(&'static str, &'a str)>,
-    /// How long the answer may take.
+    /// How long the response may take.
     pub patience: Duration,
-    /// How long the answer may be, in bytes.
+    /// The size limit of the response, in bytes.
     pub most: usize,
 }
 
@@ -74,7 +74,7 @@ impl std::fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The same with a port and a path, where it names none.
+    /// Fills in the port and the path if they are missing.
     #[must_use]
     pub fn or(self, port: u16, path: &str) -> Self {
         Self {
@@ -87,16 +87,16 @@ impl Endpoint {
         }
     }
 
-    /// Its path, which is empty or begins with a slash and ends without one.
+    /// The path: empty, or begins with a slash and ends without one.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     ///
     /// # Errors
-    /// The server cannot be reached, or gives no answer of this length in this time.
+    /// The server cannot be reached, or its response is too long or too late.
     pub fn ask(&self, question: Question<'_>) -> Result<Answer> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -113,7 +113,7 @@ impl Endpoint {
         let address = (self.host.trim_matches(['[', ']']), port);
         let stream = TcpStream::connect(address).await.context("connecting")?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends with the sender; what goes wrong in it is told there.
+        // The task ends with the sender, which also reports its errors.
         tokio::spawn(connection);
         let request = match question.body {
             None => Request::get(question.path),
@@ -136,7 +136,7 @@ impl Endpoint {
     }
 }
 
-/// Names and values as a form of HTML sends them.
+/// Names and values, encoded as an HTML form sends them.
 #[cfg(any(feature = "fleet", test))]
 #[must_use]
 pub fn form(fields: &[(&str, &str)]) -> String {

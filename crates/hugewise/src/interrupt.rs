@@ -1,6 +1,5 @@
-//! Signals that ask for the end. An experiment ends cleanly: the trial's tree is killed, the
-//! machine is put back, and what was measured is reported. A command that runs under `exec`
-//! gets them itself.
+//! Signals that end an experiment. It ends cleanly: the trial's process tree is killed, the settings are restored, and
+//! the trials measured so far are reported. A command under `exec` receives the signals directly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,20 +9,20 @@ use anyhow::{Context, Result};
 use hugewise_linux::machine::signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-/// The signals that are caught. One that would kill us uncaught would leave the machine's
-/// settings to the next start. A hangup that `nohup` has switched off stays off.
+/// The signals to catch. An uncaught one would kill us and leave the settings to be restored at the next start. If
+/// `nohup` ignores SIGHUP, it stays ignored.
 fn caught() -> impl Iterator<Item = i32> {
     [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
         .into_iter()
         .filter(|&signal| signal != SIGHUP || !signal::is_ignored(SIGHUP))
 }
 
-/// Set once a signal has asked for the end.
+/// Set once a signal has asked to end.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Catches the signals from here on.
+    /// Starts to catch the signals.
     pub fn catch() -> Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in caught() {
@@ -33,8 +32,8 @@ impl Interrupt {
         Ok(Self(flag))
     }
 
-    /// Catches them from a moment later on: keys are often struck twice, and only a signal
-    /// that comes after a look at the screen is meant anew.
+    /// Starts to catch the signals after one second: people often press the keys twice, and only a signal after they
+    /// have read the screen is a new request.
     pub fn catch_later() -> Self {
         const SECOND_THOUGHT: Duration = Duration::from_secs(1);
         let later = Self(Arc::new(AtomicBool::new(false)));
@@ -45,12 +44,12 @@ impl Interrupt {
                 let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
             }
         };
-        // If it fails, the hook runs to its end.
+        // If this fails, the hook runs to its end.
         let _ = std::thread::Builder::new().spawn(catch);
         later
     }
 
-    /// Waits, but no longer than until the end is asked for.
+    /// Waits for `time`, or until a signal arrives.
     pub fn wait(&self, time: Duration) {
         const LOOK: Duration = Duration::from_millis(20);
         let began = Instant::now();
@@ -63,23 +62,23 @@ impl Interrupt {
         }
     }
 
-    /// Whether the end was asked for.
+    /// Returns true if a signal asked to end.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag itself, for those who wait.
+    /// The flag, for code that polls it.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 }
 
-/// Passes signals on to the one child that we wait for.
+/// Forwards signals to the one child that we wait for.
 #[derive(Clone, Debug)]
 pub struct Relay(Arc<AtomicUsize>);
 
 impl Relay {
-    /// Catches the signals from here on.
+    /// Starts to catch the signals.
     pub fn catch() -> Result<Self> {
         let last = Arc::new(AtomicUsize::new(0));
         for signal in caught() {
@@ -90,9 +89,8 @@ impl Relay {
         Ok(Self(last))
     }
 
-    /// A signal that has come since the last call and that the child does not have yet: those
-    /// of the keyboard go from the terminal to it and us alike, and twice would be too often
-    /// for a program that asks before it ends.
+    /// The signal to forward since the last call. The terminal sends keyboard signals to the child as well as to us, so
+    /// those are not forwarded: a program that asks before it ends must not receive them twice.
     pub fn next(&self) -> Option<i32> {
         let signal = i32::try_from(self.0.swap(0, Ordering::Relaxed)).ok()?;
         match signal {

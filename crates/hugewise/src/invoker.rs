@@ -1,4 +1,4 @@
-//! The user of the workload: under sudo the invoking user, else our own.
+//! The user who runs the workload: under sudo the invoking user, else our own.
 
 use std::sync::OnceLock;
 
@@ -9,17 +9,15 @@ use hugewise_linux::machine::identity::Identity;
 
 use crate::exit;
 
-/// The invoking user when the program runs as root through sudo; `None` when nothing changes.
+/// The invoking user if the program runs as root through sudo; `None` if the user stays the same.
 pub fn identity() -> Result<Option<Identity>> {
     let Some(text) = std::env::var_os("SUDO_UID").filter(|_| identity::is_root()) else {
         return Ok(None);
     };
     let text = text.to_string_lossy();
-    let uid: u32 = text.parse().map_err(|_| {
-        exit::usage(format!(
-            "SUDO_UID is `{text}`, which is not a user id; unset it"
-        ))
-    })?;
+    let uid: u32 = text
+        .parse()
+        .map_err(|_| exit::usage(format!("SUDO_UID is `{text}`, not a user id; unset it")))?;
     if uid == 0 {
         return Ok(None);
     }
@@ -28,8 +26,8 @@ pub fn identity() -> Result<Option<Identity>> {
         .with_context(|| format!("looking up the invoking user {uid}"))
 }
 
-/// Whose rights decide about files that the user names: under sudo the invoking user's, because whoever runs as that user, such as the
-/// workload, may exchange them.
+/// The user whose permissions apply to files that the user names. Under sudo these are the invoking user's, because any
+/// process of that user, such as the workload, can replace the files.
 pub fn rights() -> Result<Rights> {
     static KNOWN: OnceLock<Rights> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -39,7 +37,7 @@ pub fn rights() -> Result<Rights> {
     Ok(KNOWN.get_or_init(|| rights).clone())
 }
 
-/// Why root may not do under sudo with a file what root may do otherwise.
+/// Explains why root under sudo cannot access a file that root could access otherwise.
 pub fn rights_hint() -> &'static str {
     match rights() {
         Ok(rights) if rights.are_lent() => {

@@ -1,5 +1,5 @@
-//! Settings that a killed experiment left, where its guardian was killed with it, as in a container.
-//! They must be back before the machine is read: else they would look like its own.
+//! Settings left by a killed experiment whose guardian was killed with it, as in a container. They are restored before
+//! the machine's settings are read, or else they would be taken for the original ones.
 
 use anyhow::Result;
 use hugewise_linux::machine::error::Kind;
@@ -11,10 +11,10 @@ use hugewise_linux::undo::{UndoFolder, UndoReport, undo};
 use crate::stderr::message;
 use crate::{exit, paths};
 
-/// Puts them back, if there are any and nobody holds the settings.
+/// Restores left-over settings, unless another process holds the settings.
 ///
 /// # Errors
-/// Only root may; the journal cannot be read.
+/// Only root may restore them; the journal cannot be read.
 pub fn put_back(root: &Root) -> Result<()> {
     if !paths::is_left_over() {
         return Ok(());
@@ -26,13 +26,13 @@ pub fn put_back(root: &Root) -> Result<()> {
     }
     match take_settings() {
         Ok(hold) => put_back_under(&hold, root),
-        // Somebody was faster, and restores them.
+        // Another process came first and restores them.
         Err(error) if matches!(error.kind, Kind::Busy { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Puts them back where the settings are held already.
+/// Restores left-over settings while the settings are held already.
 ///
 /// # Errors
 /// The journal cannot be read.
@@ -44,7 +44,7 @@ pub fn put_back_under(hold: &Hold, root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// Says what was put back, and what was not.
+/// Reports which settings were restored and which were not.
 pub fn tell(report: &UndoReport) {
     for restored in &report.restored {
         message(format_args!("after a killed experiment, {restored}"));

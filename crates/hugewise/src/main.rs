@@ -41,8 +41,8 @@ use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
 
 fn main() -> ExitCode {
-    // The keeper, the guardian and what touches memory are this same program in other processes. The
-    // keeper must stay small, so nothing may come before it.
+    // The keeper, the guardian and the memory toucher are this same program in other processes. The keeper must stay
+    // small, so nothing may run before it.
     let first = std::env::args_os().nth(1);
     match first.as_deref().and_then(OsStr::to_str) {
         Some(KEEPER_WORD) => return keeper_main(),
@@ -65,7 +65,8 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(verb: Verb) -> Result<ExitCode> {
-    // These print nothing of their own, or only where they are asked to; the others would measure in vain.
+    // Quiet verbs print no result of their own, or only on request. For the others a closed stdout would waste the
+    // measurement.
     if !verb.is_quiet() {
         output::check_stdout()?;
     }
@@ -110,7 +111,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     Ok(exit.into())
 }
 
-/// A reader of stdout that stops early is not a failure.
+/// A closed stdout, such as a pipe into `head`, is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -119,8 +120,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A panic is a mistake of this program: guards put the machine back while it unwinds, or the guardian
-/// where it aborts, and the user is asked to tell us.
+/// A panic is a bug in this program. Guards restore the settings while it unwinds (the guardian does so if it aborts),
+/// and the user is asked to report it.
 fn ask_for_reports_of_panics() {
     std::panic::set_hook(Box::new(move |info| {
         if parquet::reads() {

@@ -1,4 +1,4 @@
-//! Results: on stdout in the requested format, and as files.
+//! Output of results: to stdout in the requested format, and to files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::file::first_line;
 use crate::{exit, invoker};
 
-/// How results are given out: the same words on every verb.
+/// Output flags, the same for every verb.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
@@ -39,7 +39,7 @@ pub struct Output {
     pub color: Colour,
 }
 
-/// Forms of a result.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
@@ -53,7 +53,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether it is read as a text, not as figures.
+    /// Returns true for formats that people read as text.
     #[must_use]
     pub fn is_prose(self) -> bool {
         matches!(self, Self::Text | Self::Markdown)
@@ -71,8 +71,8 @@ pub enum Colour {
     Never,
 }
 
-/// Writes a result to stdout in the requested format, and as JSON to the file of `--json`.
-/// Trouble with one does not keep back the other.
+/// Writes a result to stdout in the requested format, and as JSON to the file of `--json`. An error in one does not
+/// suppress the other.
 pub fn emit(output: &Output, render: impl Fn(Format) -> Result<String>) -> Result<()> {
     let printed = render(output.format).and_then(|text| print(&text));
     if let Some(path) = &output.json {
@@ -81,7 +81,7 @@ pub fn emit(output: &Output, render: impl Fn(Format) -> Result<String>) -> Resul
     printed
 }
 
-/// Gives a result out: its document for people, its rows as CSV, the whole of it as JSON.
+/// Writes a result: a document for people, rows as CSV, or the full value as JSON.
 pub fn show(
     output: &Output,
     result: &impl Serialize,
@@ -103,13 +103,13 @@ pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// Opens the file of `--json`, so that a place where nothing can be written is known before hours
-/// of measuring. What is in it stays until the result replaces it.
+/// Opens the file of `--json`, so that an unwritable place is found before hours of measuring. Its old content stays
+/// until the result replaces it.
 pub fn check_file(output: &Output) -> Result<()> {
     check_writable("--json", output.json.as_deref())
 }
 
-/// The same for the file of another flag, if it was given.
+/// Does the same for the file of another flag, if given.
 pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     keep_records(flag, path)?;
@@ -119,7 +119,8 @@ pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
     }
 }
 
-/// The file that a user named, open: once and for all, because whoever may exchange it meanwhile must not choose what is written over.
+/// The file that a user named, opened once and kept open: if somebody exchanges the path later, the new file must not
+/// be overwritten.
 fn opened(path: &Path) -> Result<Arc<Sheet>> {
     static OPEN: Mutex<BTreeMap<PathBuf, Arc<Sheet>>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +132,7 @@ fn opened(path: &Path) -> Result<Arc<Sheet>> {
     Ok(sheet)
 }
 
-/// Refuses to write over a record or a recording.
+/// Refuses to overwrite a record or a recording.
 fn keep_records(flag: &str, path: &Path) -> Result<()> {
     let first = first_line(path);
     let begins = [
@@ -151,7 +152,7 @@ fn keep_records(flag: &str, path: &Path) -> Result<()> {
     )))
 }
 
-/// Makes the file that a flag names, empty.
+/// Creates the file that a flag names, empty.
 pub fn create(flag: &str, path: &Path) -> Result<File> {
     let file = opened(path).and_then(|sheet| Ok(sheet.begin()?));
     file.map_err(|error| not_writable(flag, path, &error))
@@ -165,7 +166,7 @@ fn not_writable(flag: &str, path: &Path, error: &anyhow::Error) -> anyhow::Error
     ))
 }
 
-/// Refuses to go on where nobody could read the result.
+/// Returns an error if stdout is closed.
 pub fn check_stdout() -> Result<()> {
     ensure!(
         !stdout_was_closed(),
@@ -174,7 +175,7 @@ pub fn check_stdout() -> Result<()> {
     Ok(())
 }
 
-/// Writes a result to stdout, whole.
+/// Writes a whole result to stdout.
 pub fn print(text: &str) -> Result<()> {
     check_stdout()?;
     let mut stdout = std::io::stdout().lock();
@@ -190,7 +191,7 @@ pub fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     written.with_context(|| format!("writing {}", path.display()))
 }
 
-/// How text is drawn on this stdout.
+/// The text style for this stdout.
 pub fn style(output: &Output) -> Style {
     Style {
         verbose: if output.verbose {
@@ -202,7 +203,7 @@ pub fn style(output: &Output) -> Style {
     }
 }
 
-/// How text is drawn on this stdout where there are no details to ask for.
+/// The text style for this stdout, for output without details.
 pub fn plain_style(asked: Colour) -> Style {
     Style {
         width: width(),
@@ -211,7 +212,7 @@ pub fn plain_style(asked: Colour) -> Style {
     }
 }
 
-/// Whether stdout gets colour.
+/// Returns whether stdout gets colour.
 pub fn color(asked: Colour) -> Color {
     let wanted = match asked {
         Colour::Always => true,

@@ -1,4 +1,4 @@
-//! Where files lie: records in the user's state folder, the undo journal in the machine's.
+//! File locations: records in the user's state folder, the undo journal in the machine's.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -18,13 +18,13 @@ use hugewise_linux::undo::{self, UndoFolder};
 
 use crate::{exit, invoker};
 
-/// The folder of the undo journal. The settings are the machine's, so there is one for all users.
+/// The folder of the undo journal. The settings are system-wide, so all users share it.
 pub fn machine_state() -> PathBuf {
     PathBuf::from("/var/lib/hugewise")
 }
 
-/// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
-/// Where a process that runs holds the settings, they are left alone.
+/// Prepares to write the machine's settings, and restores what an earlier experiment left. If a running process holds
+/// the settings, they stay unchanged.
 pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result<Machine> {
     wanted.iter().try_for_each(|it| install_library(it))?;
     let place = UndoFolder::new(root, &machine_state());
@@ -40,26 +40,26 @@ pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result
     })
 }
 
-/// Puts the library in its place that a policy preloads, if it does.
+/// Installs the library that a policy preloads, if any.
 pub fn install_library(realisation: &Realisation) -> Result<()> {
     let library = realisation.library.as_deref().map(Path::new);
     let installed = library.map_or(Ok(()), preload::install);
     installed.map_err(|error| exit::refused(format!("nothing was run: {error}")))
 }
 
-/// Whether an experiment was cut short and its settings are still to be put back. While one
-/// runs its journal is there too, and it holds the settings.
+/// Returns true if an experiment was cut short and its settings still have to be restored. A running experiment has a
+/// journal too, but holds the settings.
 pub fn is_left_over() -> bool {
     machine_state().join(undo::JOURNAL_FILE).exists() && turn::settings_holder().is_none()
 }
 
-/// The hint for an ordinary user where an experiment of root left settings changed.
+/// The hint for an ordinary user if an experiment of root left settings changed.
 pub fn root_is_needed() -> Option<&'static str> {
     (!identity::is_root() && machine_state().join(undo::JOURNAL_FILE).exists())
         .then_some("only root can restore it: sudo hugewise doctor --undo")
 }
 
-/// The environment variables that matter to probing.
+/// The environment variables that probing reads.
 pub fn environment() -> Environment {
     let read = |name: &str| std::env::var(name).ok();
     Environment {
@@ -71,7 +71,7 @@ pub fn environment() -> Environment {
     }
 }
 
-/// The machine under our hands, as facts.
+/// The facts about this machine.
 pub fn host(root: &Root) -> Result<Host> {
     Ok(probe::host(
         root,
@@ -79,7 +79,7 @@ pub fn host(root: &Root) -> Result<Host> {
     )?)
 }
 
-/// The laboratory, which is installed beside this program.
+/// The laboratory program, installed in the same folder as this one.
 pub fn laboratory() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let path = own.with_file_name("hugewise-lab");
@@ -93,8 +93,8 @@ pub fn laboratory() -> Result<PathBuf> {
     )))
 }
 
-/// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
-/// after the moment and the program. The folder is made, with the rights of the invoking user.
+/// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named after the time and the
+/// program. Creates the folder with the invoking user's permissions.
 pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
     let folder = records()?;
     let made = invoker::rights()?.lend(|| make_folder(&folder));
@@ -124,12 +124,12 @@ pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
     free.context("no free name for the record")
 }
 
-/// The folder of the records that no `--out` named.
+/// The folder of the records that were made without `--out`.
 pub fn records() -> Result<PathBuf> {
     Ok(state_home()?.join("hugewise"))
 }
 
-/// Makes a folder and those above it.
+/// Makes a folder and its parents.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -145,10 +145,9 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
-/// Under sudo it is the invoking user's, who need not have root's home.
-/// Without a home that can be written, as in many containers, root has that of the machine, and
-/// others a private one among the temporary ones.
+/// The state folder, owned by the user: in a shared folder another user could create the names first. Under sudo it is
+/// the invoking user's, who may not have access to root's home. Without a writable home, as in many containers, root
+/// uses the machine's folder, and others use a private temporary folder.
 fn state_home() -> Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
@@ -171,7 +170,7 @@ fn state_home() -> Result<PathBuf> {
     }
 }
 
-/// Whether a folder is there and may be written, or could be made.
+/// Returns true if a folder is writable or could be created.
 fn can_be_made(folder: &Path) -> bool {
     let mut there = folder.ancestors().filter(|folder| folder.exists());
     there.next().is_some_and(identity::may_write)
@@ -182,13 +181,12 @@ fn temporary(user: u32) -> PathBuf {
     std::env::temp_dir().join(format!("hugewise-user-{user}"))
 }
 
-/// Whether a record lies in the temporary folder of the user, for want of a home.
+/// Returns true if a record is in the user's temporary folder because the user has no writable home.
 pub fn is_temporary(path: &Path) -> bool {
     invoker::rights().is_ok_and(|rights| path.starts_with(temporary(rights.uid())))
 }
 
-/// A temporary folder that only we can enter, if it is there: it is made for a record, and who only looks for
-/// one leaves none behind.
+/// An existing temporary folder that only we can enter. It is created only to write a record, never to search for one.
 fn private_temporary(user: u32) -> Result<PathBuf> {
     let folder = temporary(user);
     let refused = |why: String| {

@@ -1,4 +1,4 @@
-//! A process by its PID or by the name of its program.
+//! Finds a process by its PID or by the name of its program.
 
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{find_named, list_processes};
@@ -6,10 +6,10 @@ use hugewise_linux::proc::process::read_command_line;
 use hugewise_text::suggest::suggestion;
 use hugewise_text::wrap::{plain, shortened};
 
-/// Widest command line in a list of processes.
+/// Maximum width of a command line in a list of processes.
 const COMMAND: usize = 60;
 
-/// The one process that a word means, for a flag such as `-p`.
+/// The single process that a word selects, for a flag such as `-p`.
 pub fn parse_process(word: &str) -> Result<u32, String> {
     let root = Root::real();
     match named(&root, word)?[..] {
@@ -18,8 +18,8 @@ pub fn parse_process(word: &str) -> Result<u32, String> {
     }
 }
 
-/// The processes that a word means: that of a PID, which may have ended, or all of a name. This
-/// program itself is never meant by a name.
+/// The processes that a word selects: the one with that PID, which may have ended, or all with that name. A name never
+/// selects this program.
 pub fn named(root: &Root, word: &str) -> Result<Vec<u32>, String> {
     if let Ok(pid) = word.parse() {
         return Ok(vec![pid]);
@@ -33,7 +33,7 @@ pub fn named(root: &Root, word: &str) -> Result<Vec<u32>, String> {
     Ok(pids)
 }
 
-/// The name of a process that the word may have meant.
+/// A similar process name, as a hint.
 fn alike(root: &Root, word: &str) -> String {
     let pids = list_processes(root).unwrap_or_default();
     let names = pids.iter();

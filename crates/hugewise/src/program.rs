@@ -1,4 +1,4 @@
-//! The program that a command names: typing errors are the user's to mend, before anything runs.
+//! Checks the program that a command names, so that typing errors are reported before anything runs.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ pub fn check(command: &[OsString]) -> Result<()> {
     }
 }
 
-/// The same for a verb that can observe a process that runs already: a PID is no program.
+/// Does the same for a verb that can also observe a running process, and explains that a PID is not a program.
 pub fn check_observed(command: &[OsString]) -> Result<()> {
     let pid = command
         .first()
@@ -30,7 +30,7 @@ pub fn check_observed(command: &[OsString]) -> Result<()> {
     }
 }
 
-/// The running process that a word is the PID of.
+/// The PID, if the word is the PID of a running process.
 pub fn running(word: &str) -> Option<u32> {
     let pid: u32 = word.parse().ok()?;
     Path::new("/proc")
@@ -39,8 +39,7 @@ pub fn running(word: &str) -> Option<u32> {
         .then_some(pid)
 }
 
-/// Refuses a program that is not there or may not be run; `shell` is how the verb takes a line for
-/// the shell.
+/// Refuses a program that does not exist or cannot be executed; `shell` is how the verb takes a line for the shell.
 pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()> {
     let name = program.to_string_lossy();
     if name.contains('/') {
@@ -59,12 +58,12 @@ pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()
     )))
 }
 
-/// Whether there is a file for this command, by its path or on the `PATH`.
+/// Returns true if the command's file exists, by its path or on the `PATH`.
 pub fn exists(program: &OsStr) -> bool {
     file(program, None).is_some()
 }
 
-/// The file of a command, by its path from a folder or on the `PATH`.
+/// The file of a command, by its path relative to a folder or on the `PATH`.
 pub fn file(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
     if program.to_string_lossy().contains('/') {
         let path = directory.unwrap_or(Path::new("")).join(program);

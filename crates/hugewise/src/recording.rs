@@ -1,4 +1,4 @@
-//! Recordings: every event as a line of a file, and back.
+//! Recordings: writes every event as one line of a file, and replays the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,18 +15,18 @@ use hugewise_text::page::MOST_BYTES;
 use crate::options::PageFile;
 use crate::{exit, file, invoker, output};
 
-/// Where events go: into the analysis, and into a file where one was named.
+/// The consumer of events: the analysis, and a file if the user named one.
 pub struct Sink<A> {
-    /// What adds them up.
+    /// The analysis that accumulates them.
     pub analysis: A,
     file: Option<BufWriter<File>>,
     for_page: PageLines,
-    /// The first trouble with the file; the report is made all the same.
+    /// The first error of the file; the report is written anyway.
     trouble: Option<std::io::Error>,
 }
 
 impl<A: Recorded> Sink<A> {
-    /// Begins with an analysis, and the file that `--out` names.
+    /// Starts with an analysis and the file that `--out` names.
     pub fn new(analysis: A, path: Option<&Path>, for_page: PageLines) -> Result<Self> {
         let file = path.map(|path| output::create("--out", path)).transpose()?;
         Ok(Self {
@@ -37,7 +37,7 @@ impl<A: Recorded> Sink<A> {
         })
     }
 
-    /// Takes the next event in.
+    /// Consumes the next event.
     pub fn push(&mut self, event: &A::Event) {
         self.analysis.push(event);
         if self.file.is_none() && !self.for_page.is_wanted() {
@@ -50,7 +50,7 @@ impl<A: Recorded> Sink<A> {
         }
     }
 
-    /// Ends the file; what was added up, and the lines for a page.
+    /// Closes the file; returns the analysis and the lines for a page.
     pub fn finish(self) -> Result<(A, PageLines)> {
         let written = match (self.trouble, self.file) {
             (Some(trouble), _) => Err(trouble),
@@ -62,15 +62,14 @@ impl<A: Recorded> Sink<A> {
     }
 }
 
-/// The lines of a recording for a page: none where no page is wanted, and not many more than a
-/// page may hold.
+/// The lines of a recording for a page: empty if no page is wanted, and not much longer than a page may be.
 #[derive(Debug, Default)]
 pub struct PageLines {
     bytes: Option<Vec<u8>>,
 }
 
 impl PageLines {
-    /// None yet; they are wanted where a file for the page was named.
+    /// Starts empty; collects lines only if the user named a file for the page.
     pub fn of(page: &PageFile) -> Self {
         Self {
             bytes: page.html.is_some().then(Vec::new),
@@ -81,7 +80,7 @@ impl PageLines {
         self.bytes.is_some()
     }
 
-    /// Takes the next line in.
+    /// Adds the next line.
     pub fn push(&mut self, line: &[u8]) {
         if let Some(bytes) = &mut self.bytes
             && bytes.len() <= MOST_BYTES
@@ -90,13 +89,13 @@ impl PageLines {
         }
     }
 
-    /// What the page holds.
+    /// The collected lines.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_deref().unwrap_or_default()
     }
 }
 
-/// Goes through a recording as if it were live.
+/// Replays a recording as if it were live.
 pub fn replay<A: Recorded>(path: &Path, mut for_page: PageLines) -> Result<(A, PageLines)> {
     let trouble = |error: std::io::Error| wrong(path, &error);
     let mut file = file::open_recording(path).map_err(trouble)?;
@@ -137,13 +136,13 @@ fn wrong(path: &Path, what: &dyn std::fmt::Display) -> anyhow::Error {
     exit::usage(format!("--replay {}: {what}", path.display()))
 }
 
-/// The names of places in files, as events which a replay then finds in the recording.
+/// The symbol names of file offsets, as events that a later replay reads from the recording.
 pub fn names(places: BTreeMap<String, BTreeSet<u64>>) -> impl Iterator<Item = faults::Event> {
     let symbols = Symbols::default();
     places.into_iter().flat_map(move |(file, offsets)| {
         let offsets: Vec<u64> = offsets.into_iter().collect();
         let rights = invoker::rights();
-        // The file is what the program had mapped, and may be another by now.
+        // The program had mapped this path; another file may have replaced it since.
         let named = rights.map(|rights| rights.lend(|| Ok(symbols.look_up(&file, &offsets))));
         let names = named.ok().and_then(Result::ok).unwrap_or_default();
         let names = names.into_iter().chain(std::iter::repeat_with(Vec::new));

@@ -1,11 +1,10 @@
-//! Messages on stderr, beside the result.
+//! Messages on stderr, separate from the result.
 //!
-//! A stderr that is closed, full or broken must not end an experiment: the machine still has
-//! to be put back, and the result belongs to stdout. So nothing here can fail or panic, as
-//! `eprintln!` would.
+//! A stderr that is closed, full or broken must not end an experiment: the settings still have to be restored, and the
+//! result belongs to stdout. So nothing here can fail or panic, as `eprintln!` would.
 //!
-//! A message may hold text of others: of a file, a process, a server, an argument. Nothing of it is obeyed by
-//! a terminal, and no piece of it begins a line that looks like one of ours.
+//! A message can quote text from a file, a process, a server or an argument. Its control characters never reach the
+//! terminal, and no quoted line can pass for one of ours.
 
 use std::fmt::Display;
 use std::io::{Write, stderr};
@@ -16,17 +15,17 @@ use hugewise_text::wrap::wrapped;
 
 use crate::exit::Fault;
 
-/// Prints a message with the program's name in front, wrapped for a terminal. It is one line, whatever it quotes.
+/// Prints a message of one line after the program's name, wrapped for a terminal, whatever it quotes.
 pub fn message(text: impl Display) {
     lines(plain(&text.to_string()));
 }
 
-/// Prints a message of several lines, such as [`chain`] may give; those after the first are indented.
+/// Prints a message of several lines, such as [`chain`] returns; the lines after the first are indented.
 pub fn message_lines(text: impl Display) {
     lines(indented(&text.to_string()));
 }
 
-/// Prints the same with all lines as they are: those of a usage error.
+/// Prints a message of several lines unchanged, such as a usage error.
 pub fn lines(text: impl Display) {
     let text = format!("hugewise: {text}");
     match columns(stderr()) {
@@ -35,7 +34,7 @@ pub fn lines(text: impl Display) {
     }
 }
 
-/// Only the first line of a message begins at the first column.
+/// Indents all lines of a message but the first.
 fn indented(text: &str) -> String {
     let mut lines = text.split('\n');
     let mut all = lines.next().unwrap_or_default().to_owned();
@@ -50,7 +49,7 @@ fn indented(text: &str) -> String {
     all
 }
 
-/// The text in lines of at most so many columns; what it indents stays indented.
+/// Wraps the text at this number of columns and keeps its indentation.
 fn fitted(text: &str, columns: usize) -> String {
     let lines = text.lines().flat_map(|line| {
         let (lead, rest) = line.split_at(line.len() - line.trim_start().len());
@@ -60,14 +59,14 @@ fn fitted(text: &str, columns: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Prints lines without the name.
+/// Prints lines without the program's name.
 pub fn line(text: impl Display) {
     let text = text.to_string();
     let _ = writeln!(anstream::stderr().lock(), "{}", plain_lines(&text));
 }
 
-/// An error with its causes, each once and in one line, but for those that say themselves that they have
-/// several: some errors have their cause in their own sentence.
+/// An error with its causes, each once. Each takes one line, except errors that declare several lines. Causes that an
+/// error already quotes are not repeated.
 pub fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

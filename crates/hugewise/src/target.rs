@@ -1,5 +1,4 @@
-//! What `stat` and `misses` observe: a command that is started for it, a process, a cgroup or the
-//! whole machine.
+//! The targets of `stat` and `misses`: a new command, a running process, a cgroup, or the whole machine.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -23,10 +22,10 @@ use crate::interrupt::Interrupt;
 use crate::process_name::parse_process;
 use crate::{cgroup_name, invoker, program};
 
-/// How soon a signal, or the end of a process, is noticed.
+/// How often signals and the end of a process are checked.
 pub const SOON: Duration = Duration::from_millis(50);
 
-/// Flags that name the target, and how long it is observed.
+/// Flags that name the target and limit the observation time.
 #[derive(Debug, Args)]
 pub struct TargetFlags {
     /// The command and its arguments
@@ -53,7 +52,7 @@ pub struct TargetFlags {
     prints: PrintFlags,
 }
 
-/// Flags that say what becomes of the output of a command that is observed.
+/// Flags for the output of an observed command.
 #[derive(Debug, Args)]
 pub struct PrintFlags {
     /// Output of the command: discard, show (on stderr) [default: discard]
@@ -71,7 +70,7 @@ pub struct PrintFlags {
     show: bool,
 }
 
-/// What becomes of the output of a command.
+/// How the output of a command is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Printed {
     /// Thrown away
@@ -81,7 +80,7 @@ enum Printed {
 }
 
 impl PrintFlags {
-    /// Whether it is shown.
+    /// Returns true if the output is shown.
     pub fn is_shown(&self) -> bool {
         self.show || self.printed == Some(Printed::Show)
     }
@@ -96,7 +95,7 @@ impl TargetFlags {
             .collect()
     }
 
-    /// Finds what runs already.
+    /// Finds the running target.
     pub fn find(&self, root: &Root) -> Result<(Subject, Target)> {
         if let Some(pid) = self.pid {
             let process = CountedProcess::find(root, pid).map_err(|error| match error.kind {
@@ -117,7 +116,7 @@ impl TargetFlags {
         Ok((Subject::Machine, Target::Machine))
     }
 
-    /// Starts the command of the line, up to its exec.
+    /// Starts the command, stopped right after its exec.
     pub fn start(&self) -> Result<Suspended> {
         program::check_observed(&self.command)?;
         let launch = Launch {
@@ -138,7 +137,7 @@ impl TargetFlags {
     }
 }
 
-/// How the program ends after a command ended so.
+/// The exit code after a command ended with this outcome.
 pub fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
     match outcome {
         _ if interrupt.asked() => Exit::Interrupted,
@@ -152,7 +151,7 @@ pub fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
 pub struct Watched {
     running: Running,
     stopped: bool,
-    /// How it ended, once it has.
+    /// How the command ended; `None` while it runs.
     pub end: Option<End>,
 }
 
@@ -166,12 +165,12 @@ impl Watched {
         })
     }
 
-    /// Ends the keeper: only then is the last of what it printed through.
+    /// Ends the keeper, which flushes the rest of the command's output.
     pub fn close(self) {
         drop(self.running.into_printed());
     }
 
-    /// Waits for its end, but not long, and ends it when a signal asks for that.
+    /// Waits for the command's end, but only briefly, and kills it if a signal asks to end.
     pub fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<WaitResult> {
         if interrupt.asked() && !self.stopped {
             self.running.stop()?;
@@ -190,19 +189,19 @@ impl Watched {
 pub struct Limit(Option<Instant>);
 
 impl Limit {
-    /// A limit that begins now; none where no time is named.
+    /// Starts a limit now; unlimited if no time is given.
     pub fn new(duration: Option<Duration>) -> Self {
         Self(duration.and_then(|duration| Instant::now().checked_add(duration)))
     }
 
-    /// Time that is left.
+    /// The time left.
     pub fn left(&self) -> Duration {
         self.0.map_or(Duration::MAX, |end| {
             end.saturating_duration_since(Instant::now())
         })
     }
 
-    /// Whether the time is over.
+    /// Returns true if the time is over.
     pub fn is_over(&self) -> bool {
         self.left().is_zero()
     }

@@ -1,4 +1,4 @@
-//! The turn of an experiment on the machine, and the wait for it.
+//! Takes turns with other experiments on the machine.
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -17,17 +17,17 @@ use hugewise_text::wrap::{plain, shortened};
 use crate::stderr::message;
 use crate::{exit, left_over};
 
-/// How long to wait while another experiment has the machine.
+/// How long to wait for another experiment on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Not at all.
     No,
-    /// So long at the most.
+    /// At most this long.
     UpTo(Duration),
 }
 
 impl Wait {
-    /// Somebody at a terminal can see who is in the way, and decide.
+    /// The default: on a terminal the user sees who holds the machine and can decide.
     fn usual() -> Self {
         match stderr().is_terminal() {
             true => Self::UpTo(Duration::MAX),
@@ -56,11 +56,11 @@ impl FromStr for Wait {
     }
 }
 
-/// Reads what depends on the machine, and takes the machine. After a wait it is read anew: the
-/// experiment before may have had other settings in force, or have been killed.
+/// Takes the machine and calls `read` for the state that depends on it. Reads the state again after a wait, because the
+/// experiment before may have changed settings or been killed.
 ///
 /// # Errors
-/// Those of reading; another experiment still has the machine; a lock cannot be opened.
+/// Those of `read`; another experiment still has the machine; a lock cannot be opened.
 pub fn take_with<T>(
     purpose: Purpose,
     wait: Option<Wait>,
@@ -80,7 +80,7 @@ pub fn take_with<T>(
     Ok((turn, after))
 }
 
-/// Whether somebody else had the machine first.
+/// Whether another experiment had the machine first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// No.
@@ -89,10 +89,10 @@ pub enum Waited {
     Yes,
 }
 
-/// Takes the machine, and waits for it where that is wanted.
+/// Takes the machine, and waits for it if asked.
 ///
 /// # Errors
-/// Another experiment still has it; a lock cannot be opened.
+/// Another experiment still has the machine; a lock cannot be opened.
 pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<(Turn, Waited)> {
     const LOOK: Duration = Duration::from_millis(100);
     let (began, limit) = (Instant::now(), wait.unwrap_or_else(Wait::usual).limit());
@@ -120,7 +120,7 @@ pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<(Turn, Waited)> {
     }
 }
 
-/// Says who else is there.
+/// Reports which other experiments run.
 fn announced(turn: Turn) -> Turn {
     if let Some(beside) = turn.beside {
         message(format_args!(
@@ -140,7 +140,7 @@ fn refusal(holder: Option<u32>) -> anyhow::Error {
     ))
 }
 
-/// Widest command line of a holder.
+/// Maximum width of a holder's command line, in columns.
 const COMMAND: usize = 80;
 
 /// A process that holds a lock, in words.

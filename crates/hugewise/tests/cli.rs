@@ -1,4 +1,4 @@
-//! The program as its users meet it: flags and what is refused here, the rest in the folders.
+//! The command line as users see it: flags and refusals here, the rest in the folders.
 
 mod advise;
 mod attribute;
@@ -172,7 +172,7 @@ fn help_of_a_verb_is_a_verb_too() {
 
 #[test]
 fn wrong_flags_and_policies_name_the_fix() {
-    // Some mistakes show only when the machine is held.
+    // Some mistakes show only while the machine is held.
     let _turn = one_at_a_time();
     let cases: &[(&[&str], &str)] = &[
         (&["run", "--polcy", "thp=never", "--", "true"], "--policy"),
@@ -258,7 +258,7 @@ fn a_name_that_is_not_known_is_told_so() {
     }
 }
 
-/// A PID in the place of a command or a point is what newcomers type first.
+/// Newcomers often type a PID instead of a command or a point.
 #[test]
 fn a_process_is_told_from_a_program() {
     let own = std::process::id().to_string();
@@ -270,7 +270,7 @@ fn a_process_is_told_from_a_program() {
     }
 }
 
-/// One wording for all verbs.
+/// All verbs use the same wording.
 #[test]
 fn a_process_that_is_gone_is_named_alike() {
     for verb in ["inspect", "stat", "faults", "misses", "trace", "collapse"] {
@@ -419,7 +419,7 @@ fn a_bench_that_cannot_be_is_refused_with_what_could() {
     }
 }
 
-/// The pages beneath are the oracle: what the policy names is what the kernel says it gave.
+/// The actual pages are the oracle: the kernel must report what the policy names.
 #[test]
 fn a_bench_measures_cells_and_proves_their_pages() {
     let _turn = one_at_a_time();
@@ -454,7 +454,7 @@ fn a_bench_measures_cells_and_proves_their_pages() {
         .stdout(contains("base pages in every cell"));
 }
 
-/// What the processor says of itself is in the record, and the curves are drawn from it again.
+/// The processor's own data are in the record, and the curves can be drawn from it again.
 #[test]
 fn a_bench_of_latency_is_a_curve() {
     let _turn = one_at_a_time();

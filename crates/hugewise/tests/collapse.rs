@@ -1,4 +1,4 @@
-//! `hugewise collapse` on processes whose memory is known to the page.
+//! `hugewise collapse` on processes whose memory is known exactly.
 
 mod skipping;
 
@@ -14,7 +14,7 @@ use skipping::{is_root, skip};
 const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
-/// Why another process's memory cannot be made huge here, or cannot be small to begin with.
+/// Why another process's memory cannot be made huge here, or cannot start small.
 fn obstacle() -> Option<&'static str> {
     if !is_root() {
         return Some("needs root");
@@ -60,12 +60,12 @@ fn page_bytes() -> u64 {
 /// A process that holds known memory until it is dropped.
 struct Held {
     child: Child,
-    /// The process that holds it, which may be a child of ours.
+    /// The process that holds it, possibly a child of ours.
     pid: u32,
 }
 
 impl Held {
-    /// Begins a workload and waits for the line that it prints when its memory is there.
+    /// Starts a workload and waits for the line that it prints once its memory is ready.
     fn lab(arguments: &[&str]) -> (Self, String) {
         let mut child = Command::new(lab())
             .args(arguments)
@@ -81,14 +81,14 @@ impl Held {
         (Self { child, pid }, line)
     }
 
-    /// So many pages, written once each, not advised.
+    /// This many pages, each written once, not advised.
     fn touched(pages: u64) -> Self {
         let (held, line) = Self::lab(&["touch", "--pages", &pages.to_string(), "--hold", "60000"]);
         assert_eq!(line.trim(), format!("pages {pages} faults {pages}"));
         held
     }
 
-    /// Memory in one known state; `None` where this machine cannot have it.
+    /// Memory in one known state; `None` if this machine does not support it.
     fn plant(name: &str) -> Option<Self> {
         let (mut held, line) = Self::lab(&["plant", name, "--hold", "60000"]);
         let mut words = line.split_whitespace();
@@ -96,7 +96,7 @@ impl Held {
         Some(held)
     }
 
-    /// Bytes that a PMD maps, as smaps has it.
+    /// Bytes mapped by PMDs, according to smaps.
     fn huge_anon(&self) -> u64 {
         let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid));
         let rollup = rollup.expect("smaps_rollup");
@@ -193,7 +193,7 @@ fn the_limit_and_the_pattern_bound_it() {
     assert_eq!(held.huge_anon(), 3 * huge_bytes());
 }
 
-/// Holes that are filled are resident memory: to the byte.
+/// Filled holes become resident memory, exact to the byte.
 #[test]
 fn memory_that_it_adds_is_told_and_there() {
     needs_small_memory!("memory_that_it_adds_is_told_and_there");
@@ -301,7 +301,7 @@ fn windows_before_and_after_are_compared() {
     assert_eq!(sleeping.expect("a row")["change"], "no_difference");
 }
 
-/// What was not used while it was watched is not hot.
+/// Memory not used during the watch is not hot.
 #[test]
 fn memory_that_nobody_uses_is_not_hot() {
     needs_small_memory!("memory_that_nobody_uses_is_not_hot");
@@ -327,7 +327,7 @@ fn begin(pid: u32, flags: &[&str]) -> Child {
         .expect("hugewise")
 }
 
-/// Waits until it says on stderr that it measures: then it has planned.
+/// Waits until it reports on stderr that it measures: then its plan is made.
 fn wait_until_it_measures(child: &mut Child) {
     let mut line = String::new();
     let stderr = child.stderr.as_mut().expect("a pipe");
@@ -408,7 +408,7 @@ fn a_program_that_is_executed_meanwhile_is_left_alone() {
     );
 }
 
-/// Nothing that it needs is left behind by a kill: neither a mount nor an instance of tracefs.
+/// A kill leaves behind neither a mount nor a tracefs instance.
 #[test]
 fn a_kill_leaves_nothing_behind() {
     needs_small_memory!("a_kill_leaves_nothing_behind");
@@ -435,7 +435,7 @@ fn a_kill_leaves_nothing_behind() {
 
 // ---- rights ----------------------------------------------------------------------------------
 
-/// A copy where everybody may run it: the build folder may lie where only root can go.
+/// A copy in a place where everybody can run it: the build folder may be accessible only to root.
 fn copied() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -466,7 +466,7 @@ fn whoever_lacks_a_right_is_told_which() {
     assert_eq!(held.huge_anon(), 0);
 }
 
-/// The rights that the message names are enough, and each is needed.
+/// The privileges that the message names are sufficient, and each is needed.
 #[test]
 fn the_rights_that_are_named_are_the_right_ones() {
     let name = "the_rights_that_are_named_are_the_right_ones";

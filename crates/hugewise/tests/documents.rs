@@ -1,6 +1,6 @@
-//! The documents of a user: each command in a `console` block prints what stands below it, and each link leads somewhere.
+//! The user documents: each command in a `console` block prints the lines below it, and each link has a target.
 //!
-//! `TRYCMD=overwrite cargo test -p hugewise --test documents` writes all blocks anew.
+//! `TRYCMD=overwrite cargo test -p hugewise --test documents` rewrites all blocks.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const EXECUTED: [&str; 4] = [
     "examples/*/README.md",
 ];
 
-/// Folders whose documents are not ours.
+/// Folders with documents of other projects.
 const FOREIGN: [&str; 3] = ["target", ".cache", ".git"];
 
 fn root() -> PathBuf {
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
         .expect("the root")
 }
 
-/// Commands name committed files relative to the root, where a reader would type them.
+/// Commands name committed files relative to the root, where readers would type them.
 #[test]
 fn printed_outputs_are_true() {
     std::env::set_current_dir(root()).unwrap();
@@ -45,7 +45,7 @@ fn links_lead_somewhere() {
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
 }
 
-/// Documents that are read in one sitting, and the most bytes that each may have.
+/// Documents for reading in one sitting, with the maximum size of each in bytes.
 const SHORT: [(&str, u64); 3] = [
     ("README.md", 8 * 1024),
     ("ARCHITECTURE.md", 10_000),
@@ -63,7 +63,7 @@ fn short_documents_are_short() {
     }
 }
 
-/// The most bytes of a file under examples/; longer records belong into evidence/.
+/// Maximum size of a file under examples/, in bytes; longer records belong into evidence/.
 const LARGEST_EXAMPLE: u64 = 100_000;
 
 #[test]
@@ -98,7 +98,7 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Links of a document to files that do not exist; addresses of the web and anchors within the page are passed over.
+/// Links of a document to files that do not exist; skips web addresses and anchors within the page.
 fn dead_links(document: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(document).expect("a document");
     let folder = document.parent().expect("a folder");

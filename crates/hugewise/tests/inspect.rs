@@ -1,4 +1,4 @@
-//! `hugewise inspect` as its users meet it, on processes whose memory is known.
+//! `hugewise inspect` as users see it, on processes with known memory.
 
 #[expect(dead_code, reason = "other tests need the rest of it")]
 mod harness;
@@ -17,12 +17,12 @@ use serde_json::Value;
 struct Held(Child);
 
 impl Held {
-    /// Starts it, and waits until it says that its memory is in place.
+    /// Starts it, and waits until it reports that its memory is ready.
     fn new(arguments: &[&str]) -> Self {
         Self::of(&lab(), arguments)
     }
 
-    /// The same of a copy of the laboratory.
+    /// The same with a copy of the laboratory.
     fn of(program: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(program)
             .args(arguments)
@@ -57,7 +57,7 @@ fn page_and_huge_bytes() -> Option<(u64, u64)> {
     (!enabled.contains("[never]")).then_some((4096, huge))
 }
 
-/// The judgements with a code, and their ranges and memory together.
+/// The judgements with a code, and the sum of their ranges and memory.
 fn of_code(inspection: &Value, code: &str) -> (u64, u64) {
     let reasons = inspection["summary"]["reasons"]
         .as_array()
@@ -93,7 +93,7 @@ fn advised_memory_is_huge_to_the_last_range() {
     assert_eq!(inspection["summary"]["huge_anonymous"], ranges * huge);
     assert_eq!(inspection["summary"]["could_be_huge"], 0);
 
-    // What was written can be judged again, and says the same.
+    // The written inspection can be judged again, with the same result.
     let again = case
         .hugewise()
         .args(["inspect", "--format", "json", "--from"])
@@ -104,7 +104,7 @@ fn advised_memory_is_huge_to_the_last_range() {
     assert_eq!(again.stdout, std::fs::read(&json).expect("the file"));
 }
 
-/// One byte in each huge page, and one in each page of them.
+/// One byte in each huge page, and one in each of their pages.
 #[test]
 fn zeros_in_huge_pages_are_estimated() {
     let name = "zeros_in_huge_pages_are_estimated";
@@ -180,7 +180,7 @@ fn small_pages_have_the_reason_that_made_them_small() {
         .stdout(contains("No mapping"));
 }
 
-/// Whether huge pages help is not read from memory: who says otherwise and what measures it is named.
+/// Memory cannot show whether huge pages help, so the report names other sources and the command that measures it.
 #[test]
 fn what_makes_memory_huge_is_no_advice() {
     let case = Case::new();
@@ -218,7 +218,7 @@ fn a_forecast_stands_in_every_form_that_has_room_for_it() {
     }
 }
 
-/// Where the machine has no counters for them, that is said, and nothing is waited for.
+/// Without counters on this machine, the report says so and does not wait.
 #[test]
 fn page_walks_are_counted_while_the_process_is_watched() {
     let held = Held::new(&["touch", "--small", "--pages", "4096"]);
@@ -305,7 +305,10 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
         (&["4294967295"][..], "there is no process 4294967295"),
         (&["no-such-program-runs"], "no process has that name"),
         (&["--cgroup", "/no/such/group"], "there is no such cgroup"),
-        (&["--explain", "NO_SUCH"], "--explain alone lists them all"),
+        (
+            &["--explain", "NO_SUCH"],
+            "--explain without a name lists them",
+        ),
         (&["--from", "no/such"], "--from no/such"),
         (&["--all", "--watch", "1s"], "name one"),
         (&["--all", "--map"], "name one"),

@@ -1,9 +1,9 @@
-//! Options of a workload: `--name VALUE` and `--name`. The laboratory depends on nothing but
-//! libc, so that nothing but the workload is in its process.
+//! Options of a workload: `--name VALUE` and `--name`. The laboratory depends only on libc, so that its process
+//! contains nothing except the workload.
 
 use crate::Trouble;
 
-/// The options that have not been asked for yet.
+/// The options that were not read yet.
 pub(crate) struct Arguments {
     words: Vec<String>,
 }
@@ -15,7 +15,7 @@ impl Arguments {
         }
     }
 
-    /// Takes a switch; whether it was there.
+    /// Takes a switch; returns true if it was given.
     pub(crate) fn switch(&mut self, name: &str) -> bool {
         let place = self.words.iter().position(|word| word == name);
         place.map(|index| self.words.remove(index)).is_some()
@@ -43,24 +43,24 @@ impl Arguments {
         word.parse().map(Some).map_err(|_| fault())
     }
 
-    /// Takes the number after `name`, which must be there.
+    /// Takes the number after `name`, which is required.
     pub(crate) fn needed(&mut self, name: &str) -> Result<usize, Trouble> {
         self.number(name)?
             .ok_or_else(|| Trouble::Usage(format!("{name} is missing")))
     }
 
-    /// Takes the first word that is left, unless it looks like an option.
+    /// Takes the next word, unless it looks like an option.
     pub(crate) fn next_word(&mut self) -> Option<String> {
         let first = self.words.first().filter(|word| !word.starts_with('-'));
         first.is_some().then(|| self.words.remove(0))
     }
 
-    /// Takes all that is left: a command.
+    /// Takes all remaining words: a command.
     pub(crate) fn all(&mut self) -> Vec<String> {
         std::mem::take(&mut self.words)
     }
 
-    /// All options have been asked for: whatever is left is unknown.
+    /// Reports leftover options as unknown, after all known ones were read.
     pub(crate) fn finish(&self) -> Result<(), Trouble> {
         match self.words.first() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! `contend`: threads that wait for the lock of their own address space.
+//! `contend`: threads that wait for the mmap lock of their shared address space.
 
 use std::process::ExitCode;
 use std::ptr::null_mut;
@@ -9,16 +9,14 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::page_bytes;
 
-/// How long a waiting thread sleeps between two waits, so that the other has the lock again.
+/// How long a waiter sleeps between two calls, so that the first thread gets the lock again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The first thread maps and populates `--pages` pages, for which the kernel holds the lock of
-/// the address space all the time, and unmaps them, over and over. Each of `--waiters` other
-/// threads maps and unmaps a page `--rounds` times meanwhile, which wants the same lock. With
-/// no waiter the first does it `--rounds` times, and nobody waits for anybody.
+/// The first thread repeatedly maps, populates and unmaps `--pages` pages; the kernel holds the mmap lock during that.
+/// At the same time each of `--waiters` other threads maps and unmaps a page `--rounds` times, which needs the same
+/// lock. Without waiters the first thread repeats `--rounds` times, and nobody waits.
 ///
-/// Prints `contend calls_ns N`: what the waiters' calls took together, which is hardly anything
-/// but waiting.
+/// Prints `contend calls_ns N`: the total time of the waiters' calls, almost all of it waiting.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let rounds = arguments.needed("--rounds")?;
@@ -42,7 +40,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// As long as anybody waits for it, and at least so many rounds where nobody does.
+/// Repeats while a waiter runs, or `rounds` times without waiters.
 fn populate(
     pages: usize,
     rounds: usize,
@@ -57,7 +55,7 @@ fn populate(
     Ok(())
 }
 
-/// The time that the calls took; whatever happens, this thread is no longer waited for.
+/// Returns the time of the calls. Even after an error, the first thread no longer waits for this one.
 fn wait_often(rounds: usize, at_work: &AtomicUsize) -> Result<Duration, Trouble> {
     let mut calls = Duration::ZERO;
     let mut result = Ok(());
@@ -71,11 +69,11 @@ fn wait_often(rounds: usize, at_work: &AtomicUsize) -> Result<Duration, Trouble>
     result.map(|()| calls)
 }
 
-/// Maps so much and gives it back.
+/// Maps and unmaps this many bytes.
 fn map_once(bytes: usize, flags: libc::c_int) -> Result<(), Trouble> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
     let rights = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a mapping at an address of the kernel's choice touches nothing that is there.
+    // SAFETY: a mapping at an address of the kernel's choice touches no existing memory.
     let start = unsafe { libc::mmap(null_mut(), bytes, rights, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return Err(Trouble::last("mapping memory"));

@@ -1,8 +1,8 @@
-//! Memory touched twice: first so that nothing is written, then by writes.
+//! Memory touched twice: first without changing it, then by writes.
 //!
-//! The first touch maps the shared huge zero page, once a huge page. What the write then does
-//! differs by kernel (mm/huge_memory.c, do_huge_pmd_wp_page): from 5.8 to 6.12 it splits the
-//! mapping and every small page faults again; from 6.13 it takes a huge page of its own.
+//! The first touch maps the shared huge zero page, once per huge page. The effect of the write depends on the kernel
+//! (mm/huge_memory.c, do_huge_pmd_wp_page): from 5.8 to 6.12 it splits the mapping and every small page faults again;
+//! since 6.13 it allocates a huge page.
 
 use std::fs;
 use std::process::ExitCode;
@@ -11,23 +11,20 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{self, Advice, Align, Region, faults, huge_bytes, page_bytes};
 
-/// How every page is touched before it is written.
+/// How every page is touched before the write.
 #[derive(Clone, Copy)]
 enum First {
     /// A load.
     Read,
-    /// An atomic addition of 0. x86 faults for a write at once; Arm's LSE instructions fault
-    /// for a read first, which is how prefaulting loops of allocators and runtimes shatter
-    /// their own huge pages.
+    /// An atomic addition of 0. x86 faults for a write at once; Arm's LSE instructions fault for a read first, so that
+    /// prefaulting loops of allocators and runtimes shatter their huge pages.
     Atomic,
 }
 
 /// `double-fault`: touches every page of N advised huge pages, then writes to each, and prints
-/// `huge-pages N faults F splits S`. S is the machine's `thp_split_pmd` and counts other
-/// programs too.
+/// `huge-pages N faults F splits S`. S is the machine's `thp_split_pmd` and counts other programs too.
 ///
-/// Of 32 huge pages of 2 MiB after reads, F is 32 + 32 · 512 = 16,416 where writes split and
-/// 32 + 32 = 64 where they do not.
+/// For 32 huge pages of 2 MiB after reads, F is 32 + 32 · 512 = 16,416 if writes split, and 32 + 32 = 64 otherwise.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let huge_pages = arguments.needed("--huge-pages")?;
     let first = first(arguments)?;
@@ -67,7 +64,7 @@ fn touch_twice(region: &Region, first: First) -> i64 {
     faults() - before
 }
 
-/// Huge mappings of the machine that were split into small ones so far.
+/// The number of huge mappings split on this machine so far.
 fn splits() -> Result<u64, Trouble> {
     let path = "/proc/vmstat";
     let text =

@@ -1,4 +1,4 @@
-//! So many faults of each kind, and no others but those of the program's own beginning.
+//! A given number of faults of each kind, and no others after the program's start.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::planted::{Side, fork, reap_all};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
-/// `fault-mix`: each option makes N faults of its kind, in memory of their own:
+/// `fault-mix`: each option makes N faults of its kind, in separate memory:
 ///
 /// * `--write N`: N small pages are written;
 /// * `--read N`: N small pages are read, which maps the zero page;
@@ -20,11 +20,11 @@ use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 /// * `--huge N`: one byte in each of N huge pages is written;
 /// * `--read-huge N`: one byte in each of N huge pages is read: the huge zero page;
 /// * `--copy N`: N small pages are written, and then by a child as well, two faults each;
-/// * `--file N`: N pages of a private file mapping are read and then written, two faults each;
-///   they are 16 pages apart, because one fault maps up to 16 pages of a file that is in memory;
+/// * `--file N`: N pages of a private file mapping are read and then written, two faults each. They are 16 pages apart,
+///   because one fault maps up to 16 cached pages of a file;
 /// * `--shared N`: N pages of shared memory are written;
-/// * `--major N`: N pages of a file are read that are not in memory, where the file system lets
-///   go of them; they are 16 pages apart.
+/// * `--major N`: N pages of a file are read from disk, if the file system can drop them from memory. They are 16 pages
+///   apart.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let mut pages = |name: &str| Ok(arguments.number(name)?.unwrap_or(0));
     let (write, read) = (pages("--write")?, pages("--read")?);
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     whole(read_huge)?.read(huge_bytes());
     copies(copy)?;
     file_pages(file, libc::MAP_PRIVATE, InMemory::Yes, |place| {
-        // SAFETY: the place lies in a mapping that is readable and writable.
+        // SAFETY: the place is in a mapping that is readable and writable.
         unsafe {
             place.read_volatile();
             place.write_volatile(2);
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     })?;
     shared_pages(shared)?;
     file_pages(major, libc::MAP_SHARED, InMemory::No, |place| {
-        // SAFETY: the place lies in a mapping that is readable.
+        // SAFETY: the place is in a mapping that is readable.
         unsafe { place.read_volatile() };
     })?;
     Ok(ExitCode::SUCCESS)
@@ -92,20 +92,20 @@ fn shared_pages(pages: usize) -> Result<(), Trouble> {
     let bytes = pages * page_bytes();
     let memory = map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)?;
     for page in 0..pages {
-        // SAFETY: the page lies in the mapping just made.
+        // SAFETY: the page is in the mapping just made.
         unsafe { memory.add(page * page_bytes()).write_volatile(1) };
     }
     Ok(())
 }
 
-/// Whether the file's pages are in memory when they are touched.
+/// Whether the file's pages are in memory before the touch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InMemory {
     Yes,
     No,
 }
 
-/// How far apart pages of a file are touched: `fault_around_bytes` of every kernel, in pages.
+/// The distance between touched pages of a file: `fault_around_bytes` of every kernel, in pages.
 const APART: usize = 16;
 
 fn file_pages(
@@ -123,8 +123,7 @@ fn file_pages(
         forget(&file)?;
     }
     let memory = map(pages * stride, flags, file.as_raw_fd())?;
-    // Neighbours are not to be read ahead.
-    // SAFETY: the advice leaves content and access as they are.
+    // Disables read-ahead of neighbours. SAFETY: the advice leaves content and access as they are.
     unsafe { libc::madvise(memory.cast(), pages * stride, libc::MADV_RANDOM) };
     for page in 0..pages {
         touch(memory.wrapping_add(page * stride));
@@ -132,7 +131,7 @@ fn file_pages(
     Ok(())
 }
 
-/// A file full of ones that is gone with the process.
+/// A file full of ones that disappears with the process.
 fn nameless_file(bytes: usize) -> Result<File, Trouble> {
     let failed = |error| Trouble::Kernel("making a file", error);
     let path = std::env::temp_dir().join(format!("hugewise-lab-{}", std::process::id()));
@@ -150,7 +149,7 @@ fn nameless_file(bytes: usize) -> Result<File, Trouble> {
     Ok(file)
 }
 
-/// Writes a file to its disk and asks the kernel to let go of its pages.
+/// Writes a file to its disk and asks the kernel to drop its pages.
 fn forget(file: &File) -> Result<(), Trouble> {
     file.sync_all()
         .map_err(|error| Trouble::Kernel("writing a file to its disk", error))?;

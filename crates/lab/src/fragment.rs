@@ -1,4 +1,4 @@
-//! Free memory without free huge blocks: the machine has to move pages before it can give any.
+//! Fragments free memory: no huge block is free, so the kernel has to move pages before it can allocate one.
 
 use std::process::ExitCode;
 
@@ -10,19 +10,18 @@ use crate::region::{Advice, Align, Region, faults, huge_bytes, page_bytes};
 /// Bytes in a MiB.
 const MIB: usize = 1 << 20;
 
-/// What is filled between two looks at what is left.
+/// Bytes to fill between two checks of the available memory.
 const STEP: usize = 64 * MIB;
 
-/// Of so many pages in a row one stays. A block of 64 KiB is then the largest that is free.
+/// One page of this many consecutive ones stays allocated. The largest free block is then 64 KiB.
 const ONE_OF: usize = 16;
 
-/// `fragment`: fills memory with small pages up to `--fill` MiB, but never so far that less
-/// than `--reserve` MiB would be available; gives all but each sixteenth page back; then
-/// touches `--huge-pages` advised huge pages, and prints
+/// `fragment`: fills memory with small pages up to `--fill` MiB, but leaves at least `--reserve` MiB available; frees
+/// all except every sixteenth page; then touches `--huge-pages` advised huge pages, and prints
 /// `filled F MiB, asked H huge pages, faults N`.
 ///
-/// What is kept can be moved, so compaction can help, and has to as soon as the huge blocks of
-/// the reserve are used up. F is 0 where there is no room beyond the reserve.
+/// The kept pages are movable, so compaction can help, and is needed once the huge blocks of the reserve are used up. F
+/// is 0 if there is no memory beyond the reserve.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let fill = arguments.needed("--fill")?;
     let reserve = arguments.needed("--reserve")?;
@@ -60,7 +59,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Bytes that can be had without swapping: `MemAvailable` of `/proc/meminfo`.
+/// Bytes available without swapping: `MemAvailable` of `/proc/meminfo`.
 fn available() -> Result<usize, Trouble> {
     let unreadable = || std::io::ErrorKind::InvalidData.into();
     meminfo("MemAvailable").ok_or_else(|| Trouble::Kernel("reading /proc/meminfo", unreadable()))

@@ -1,9 +1,7 @@
-//! `fragmented`: free memory kept in a stated state of fragmentation, as long as somebody holds
-//! the other end of its stdin.
+//! `fragmented`: keeps free memory in a given state of fragmentation while the other end of its stdin stays open.
 //!
-//! The share is that of free memory in blocks smaller than a huge page, over all zones
-//! (`/proc/buddyinfo`): the kernel's *unusable free space index* for that order
-//! (`unusable_free_index`, mm/vmstat.c).
+//! The share is that of free memory in blocks smaller than a huge page, over all zones (`/proc/buddyinfo`): the
+//! kernel's *unusable free space index* for that order (`unusable_free_index`, mm/vmstat.c).
 
 use std::fs;
 use std::io::BufRead;
@@ -14,24 +12,24 @@ use crate::memory_budget::{Room, be_first_to_go, room};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 use crate::{Trouble, tell};
 
-/// What is filled between two looks at the machine.
+/// Bytes to fill between two checks of the machine.
 const STEP: usize = 64 << 20;
 
-/// How often more is filled before everything is begun anew.
+/// How often to fill more before starting over.
 const ATTEMPTS: usize = 3;
 
-/// Of so many pages in a row one stays. A block of half as many is then the largest that is free.
+/// One page of this many consecutive ones stays allocated. The largest free block is then half as large.
 const ONE_OF: usize = 16;
 
-/// Below the aim by this, a state is still what was asked for: programs come and go.
+/// The shortfall at which a state still counts as reached, because programs start and end.
 pub(crate) const TOLERANCE: f64 = 0.01;
 
-/// `fragmented --to PERCENT`: brings free memory to the share of PERCENT in small blocks, and
-/// prints `fragmented SHARE free BYTES kept BYTES`. Each line on stdin then has it look again,
-/// repair the state where a program has changed it, and print such a line anew. When stdin
-/// closes it ends, and its memory is free again; so it is when the process is killed.
+/// `fragmented --to PERCENT`: brings free memory to a share of PERCENT in small blocks, and prints
+/// `fragmented SHARE free BYTES kept BYTES`. Each line on stdin makes it check again, repair the state if a program has
+/// changed it, and print such a line again. When stdin closes, it ends and its memory is freed; the same happens if the
+/// process is killed.
 ///
-/// SHARE is what was found, between 0 and 1, and may be above what was asked for.
+/// SHARE is the measured share, between 0 and 1, and can exceed the requested one.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let percent = arguments.needed("--to")?;
     arguments.finish()?;
@@ -44,7 +42,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let mut holder = Holder::reach(percent)?;
     tell(holder.line()?);
     for line in std::io::stdin().lock().lines() {
-        // An end that cannot be read is an end.
+        // A read error counts as the end of the input.
         if line.is_err() {
             break;
         }
@@ -54,7 +52,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The share of free memory in blocks smaller than a huge page, now.
+/// The current share of free memory in blocks smaller than a huge page.
 pub(crate) fn share_now() -> Result<f64, Trouble> {
     Ok(Free::now()?.share())
 }
@@ -85,8 +83,8 @@ impl Free {
         }
     }
 
-    /// What must be filled, so that the share is `aim` once all but one in [`ONE_OF`] pages of
-    /// it are given back. All small blocks are used up first: they are what is given out first.
+    /// The bytes to fill so that the share is `aim` after all except one in [`ONE_OF`] pages are freed. All small
+    /// blocks are used up first, because the kernel allocates them first.
     fn to_fill(self, aim: f64) -> f64 {
         let kept = 1.0 / ONE_OF as f64;
         let huge = (self.huge - (1.0 - aim) * self.bytes) / (1.0 - (1.0 - aim) * kept);
@@ -119,7 +117,7 @@ fn parse(text: &str, page: usize, huge: usize) -> Option<Free> {
     Some(free)
 }
 
-/// Refuses an aim for which there is no room, naming one that there is room for.
+/// Refuses an aim that needs too much memory, and names a possible one.
 fn check(aim: f64) -> Result<(), Trouble> {
     let free = Free::now()?;
     let room = room().map_err(Trouble::NotHere)?;
@@ -144,10 +142,10 @@ fn refusal(free: Free, room: &Room, aim: f64) -> Option<String> {
     ))
 }
 
-/// What is kept so that free memory stays in pieces; given back when it is dropped.
+/// Memory held so that free memory stays fragmented; freed on drop.
 pub(crate) struct Holder {
     aim: f64,
-    /// Of each region one page in [`ONE_OF`] is there.
+    /// Regions in which one page of [`ONE_OF`] is allocated, with the bytes filled.
     kept: Vec<(Region, usize)>,
 }
 
@@ -158,8 +156,8 @@ impl Drop for Holder {
 }
 
 impl Holder {
-    /// Brings free memory to a share of so many percent in small blocks, or leaves it where it
-    /// has more of them already.
+    /// Brings free memory to a share of this percentage in small blocks, or leaves it unchanged if the share is larger
+    /// already.
     pub(crate) fn reach(percent: usize) -> Result<Self, Trouble> {
         let mut holder = Self {
             aim: percent as f64 / 100.0,
@@ -170,7 +168,7 @@ impl Holder {
         Ok(holder)
     }
 
-    /// Memory that is kept, in bytes.
+    /// The held memory, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept.iter().map(|(_, filled)| filled / ONE_OF).sum()
     }
@@ -191,9 +189,8 @@ impl Holder {
         ))
     }
 
-    /// Nothing where the state is as asked for; else more is filled, and again where others
-    /// gave memory back meanwhile; and where that does not do, because compaction has moved
-    /// what is kept together, all from the beginning.
+    /// Does nothing if the state is reached. Otherwise fills more, several times if other programs free memory. If that
+    /// fails because compaction has merged the held pages, frees all and starts over.
     fn repair(&mut self) -> Result<(), Trouble> {
         for attempt in 0..2 * ATTEMPTS {
             if Free::now()?.share() >= self.aim - TOLERANCE {
@@ -207,8 +204,7 @@ impl Holder {
         Ok(())
     }
 
-    /// Fills until so little is left in huge blocks that giving back most of what was filled
-    /// makes the state; then gives it back.
+    /// Fills memory until freeing most of it would reach the state; then frees that part.
     fn fill(&mut self) -> Result<(), Trouble> {
         let most = Free::now()?.bytes as usize;
         let region = Region::fresh(most / page_bytes(), Align::Huge, Advice::Small)?;
@@ -225,7 +221,7 @@ impl Holder {
     }
 }
 
-/// Whether what is free now, and most of what was filled, would be fragmented enough.
+/// Returns true if the free memory, together with most of the filled memory, would be fragmented enough.
 fn enough(now: Free, filled: usize, aim: f64) -> bool {
     let returned = filled as f64 * (1.0 - 1.0 / ONE_OF as f64);
     now.huge <= (1.0 - aim) * (now.bytes + returned)
@@ -235,10 +231,10 @@ fn has_room() -> bool {
     room().is_ok_and(|room| room.bytes > STEP as u64)
 }
 
-/// A holder whose parent was killed has nothing to hold for. Its stdin closes then, but while it
-/// fills memory it does not look there.
+/// A holder whose parent was killed has no purpose. Its stdin closes then, but it does not read it while it fills
+/// memory.
 fn end_with_parent() {
-    // SAFETY: sets a flag of this process; where the kernel refuses, stdin is the way.
+    // SAFETY: sets a flag of this process; if the kernel refuses, the closed stdin still ends it.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
@@ -280,7 +276,7 @@ mod tests {
         assert!(refusal(free, &room, (most + 1.0) / 100.0).is_some());
     }
 
-    /// Filling as much as it says, and giving back most of it, is the state.
+    /// Filling the computed amount and freeing most of it gives the state.
     #[test]
     fn what_is_to_be_filled_makes_the_state() {
         for (bytes, huge) in [(1e9, 1e9), (1e9, 9e8), (5e9, 3e9)] {

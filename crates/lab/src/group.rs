@@ -1,9 +1,9 @@
-//! The memory cgroups that this process is in, of either version.
+//! The memory cgroups of this process, of either version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A limit above this is none: version 1 writes "unlimited" as a number close to 2^63.
+/// A limit above this means unlimited: version 1 writes that as a number close to 2^63.
 const UNLIMITED: u64 = 1 << 50;
 
 /// A memory cgroup of either version.
@@ -14,13 +14,13 @@ pub(crate) struct Group {
     files: &'static Files,
 }
 
-/// What the files of a version are called.
+/// The file names of a version.
 #[derive(Debug)]
 struct Files {
     limit: &'static str,
     used: &'static str,
     reclaim: &'static str,
-    /// Page cache that was not used lately, in `memory.stat`: it goes before anybody is killed.
+    /// Inactive page cache in `memory.stat`: the kernel reclaims it before it kills a process.
     cache: &'static str,
 }
 
@@ -38,13 +38,13 @@ static V2: Files = Files {
     cache: "inactive_file ",
 };
 
-/// Those of this process itself, without the ones above.
+/// The memory cgroups of this process, without their ancestors.
 pub(crate) fn own_groups() -> Vec<Group> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     text.lines().filter_map(group_of).collect()
 }
 
-/// From a line of `/proc/self/cgroup`: `9:memory:/path` or `0::/path`.
+/// Parses a line of `/proc/self/cgroup`: `9:memory:/path` or `0::/path`.
 fn group_of(line: &str) -> Option<Group> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -63,7 +63,7 @@ fn group_of(line: &str) -> Option<Group> {
 }
 
 impl Group {
-    /// The group, and each above it.
+    /// The group and its ancestors.
     pub(crate) fn and_above(&self) -> impl Iterator<Item = Self> {
         self.path.ancestors().map(|path| Self {
             path: path.to_owned(),
@@ -76,18 +76,18 @@ impl Group {
         self.file(self.files.limit)
     }
 
-    /// Its limit in bytes; `None` where it has none, or none that could be read.
+    /// Its limit in bytes; `None` if it has none or it is unreadable.
     pub(crate) fn limit(&self) -> Option<u64> {
-        // Without a limit version 2 says `max`.
+        // Version 2 writes `max` for no limit.
         number(&self.limit_file()).filter(|&limit| limit < UNLIMITED)
     }
 
-    /// Bytes that are charged to it and those below it.
+    /// Bytes charged to it and its descendants.
     pub(crate) fn used(&self) -> Option<u64> {
         number(&self.file(self.files.used))
     }
 
-    /// Bytes of page cache among them that were not used lately.
+    /// Bytes of inactive page cache among the used bytes.
     pub(crate) fn idle_cache(&self) -> Option<u64> {
         let stat = fs::read_to_string(self.file("memory.stat")).ok()?;
         let mut lines = stat.lines();
@@ -95,7 +95,7 @@ impl Group {
         told.trim().parse().ok()
     }
 
-    /// Has the kernel reclaim in it what it can. That not all can be reclaimed is no fault.
+    /// Asks the kernel to reclaim as much as possible. Reclaiming less is not an error.
     ///
     /// # Errors
     /// The name of the file that this kernel does not have.

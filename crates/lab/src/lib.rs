@@ -1,7 +1,7 @@
-//! The laboratory of hugewise: workloads whose right answer is known beforehand.
+//! The laboratory of hugewise: workloads with known results.
 //!
-//! Each is small enough to be proved by reading, runs in a process of its own, and prints
-//! either nothing or exactly the line that its documentation gives.
+//! Each workload is small enough to be proved by reading, runs in a separate process, and prints either nothing or
+//! exactly the line in its documentation.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -139,7 +139,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
           fragment  PERCENT/BYTES, BYTES written with PERCENT of free memory in small blocks
         the last five measure each cell in a process of its own";
 
-/// Runs the workload that `arguments` name, without the name of the program.
+/// Runs the workload that `arguments` name; they do not include the program's name.
 #[must_use]
 pub fn run(arguments: Vec<String>) -> ExitCode {
     match dispatch(arguments) {
@@ -163,14 +163,14 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
     }
 }
 
-/// Says something on stderr. Where nobody reads there any more the workload and its exit status
-/// are still what counts, so nothing here fails or panics, as `eprintln!` would.
+/// Prints a message on stderr. A closed stderr must not change the workload or its exit status, so nothing here fails
+/// or panics, as `eprintln!` would.
 fn say(what: impl Display) {
     let text = format!("hugewise-lab: {what}");
     let _ = writeln!(std::io::stderr().lock(), "{}", plain(&text));
 }
 
-/// The text with nothing that a terminal obeys: an argument may be somebody else's text.
+/// Removes control characters from the text: an argument can quote text of other programs.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -185,7 +185,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Prints a line of a result. A reader that is gone has read enough.
+/// Prints a line of a result. A closed stdout is not an error.
 fn tell(line: impl Display) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
@@ -195,16 +195,16 @@ fn tell(line: impl Display) {
 enum Trouble {
     /// The command line is wrong.
     Usage(String),
-    /// The kernel refused what was being done.
+    /// The kernel refused this operation.
     Kernel(&'static str, std::io::Error),
-    /// A plant is not what it is called, and what it is instead.
+    /// The plant does not have its named state; this is its state.
     Premise(String),
-    /// This machine cannot have such a plant, and why.
+    /// This machine does not support the plant, for this reason.
     NotHere(String),
 }
 
 impl Trouble {
-    /// The error that the last system call left behind.
+    /// The error of the last system call.
     fn last(doing: &'static str) -> Self {
         Self::Kernel(doing, std::io::Error::last_os_error())
     }

@@ -1,4 +1,4 @@
-//! `map`: large mappings that come and go, and are never touched.
+//! `map`: large mappings that are made and removed without being touched.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     for _ in 0..count {
-        // SAFETY: a new mapping touches no memory that is there.
+        // SAFETY: a new mapping touches no existing memory.
         let place = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, access, kind, -1, 0) };
         if place == libc::MAP_FAILED {
             return Err(Trouble::last("mapping memory"));

@@ -1,4 +1,4 @@
-//! `mappings`: an address space that is dear to read.
+//! `mappings`: an address space that is expensive to read.
 
 use std::process::ExitCode;
 use std::thread;
@@ -7,14 +7,14 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
 
-/// Pages of one of the small mappings.
+/// Pages of one small mapping.
 const PAGES: usize = 2;
-/// Bytes of the stack of a thread that does nothing.
+/// Bytes of the stack of an idle thread.
 const STACK: usize = 64 << 10;
 
-/// N mappings of two pages side by side, every other one writable and with one page used; and
-/// one mapping of `--pages P` small pages, of which the first `--touch T` are used; `--threads N`
-/// more threads, which sleep. Prints `mappings PID` and holds them until its stdin closes.
+/// N mappings of two pages in a row, every other one writable and with one page used; one mapping of `--pages P` small
+/// pages with the first `--touch T` used; and `--threads N` sleeping threads. Prints `mappings PID` and holds them
+/// until its stdin closes.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let count = arguments.needed("--count")?;
     let pages = arguments.number("--pages")?.unwrap_or(0);
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         started.map_err(|error| Trouble::Kernel("starting a thread", error))?;
     }
     println!("mappings {}", std::process::id());
-    // That it cannot be read any more is the end, too.
+    // A read error counts as the end of the input.
     let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
     Ok(ExitCode::SUCCESS)
 }

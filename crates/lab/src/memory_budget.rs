@@ -1,27 +1,27 @@
-//! How much memory may be used without bringing the machine, or the cgroup, to its end.
+//! How much memory can be used without running the machine or the cgroup out of memory.
 
 use std::fs;
 
 use crate::group::{Group, own_groups};
 use crate::missing::Reason;
 
-/// Of all memory, the part that is always left to others.
+/// The share of all memory that is left to others, as a divisor.
 const RESERVE_PARTS: u64 = 8;
 
-/// What may be used, and what sets the bound.
+/// The usable memory, and what limits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     /// Bytes.
     pub(crate) bytes: u64,
-    /// What sets it, as people would look it up.
+    /// The limit, by the name under which people look it up.
     pub(crate) bound: String,
 }
 
-/// What may be used now: what the machine has available, and what every memory cgroup above
-/// this process has left, less an eighth of the machine's memory or of the cgroup's limit.
+/// The memory usable now: the machine's available memory, and the rest of every memory cgroup above this process, less
+/// an eighth of the machine's memory or of the cgroup's limit.
 ///
 /// # Errors
-/// `/proc/meminfo` could not be read or does not tell.
+/// `/proc/meminfo` is unreadable or lacks a field.
 pub(crate) fn room() -> Result<Room, String> {
     let text =
         fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {error}"))?;
@@ -41,7 +41,7 @@ pub(crate) fn room() -> Result<Room, String> {
         .unwrap_or(machine))
 }
 
-/// Refuses what there is no room for, before any of it is taken.
+/// Refuses a size that does not fit, before any of it is allocated.
 pub(crate) fn check(bytes: u64, of: &str) -> Result<(), Reason> {
     let room = room().map_err(Reason::Unreadable)?;
     if bytes <= room.bytes {
@@ -56,13 +56,13 @@ pub(crate) fn check(bytes: u64, of: &str) -> Result<(), Reason> {
     )))
 }
 
-/// Makes this process the first to be ended where memory runs out all the same.
+/// Makes this process the first victim of the OOM killer.
 pub(crate) fn be_first_to_go() {
-    // Only a precaution: without it the kernel chooses by size, which is this process too.
+    // This is only a precaution: otherwise the kernel chooses the largest process, which is also this one.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Refuses what the pool of huge pages of a size cannot hold.
+/// Refuses a size that exceeds the pool of huge pages of this size.
 pub(crate) fn check_pool(bytes: u64, page_bytes: usize) -> Result<(), Reason> {
     let page = page_bytes as u64;
     let folder = format!("/sys/kernel/mm/hugepages/hugepages-{}kB", page / 1024);
@@ -94,7 +94,7 @@ fn meminfo(text: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What a group leaves; one without a limit bounds nothing.
+/// The memory that a group leaves; `None` for one without a limit.
 fn left(group: &Group) -> Option<Room> {
     let (limit, used) = group.limit().zip(group.used())?;
     let used = used.saturating_sub(group.idle_cache().unwrap_or(0));

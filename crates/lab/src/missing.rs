@@ -1,13 +1,13 @@
 //! Why something could not be measured, as JSON.
 
-/// Why a cell, or what lies under a buffer, could not be measured.
+/// Why a cell, or the pages of a buffer, could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// What this machine, kernel or processor does not have.
+    /// This machine, kernel or processor lacks this.
     NotSupported(String),
     /// The least privilege that would help.
     NotPermitted(String),
-    /// What the kernel said that could not be understood, or when it refused.
+    /// A kernel output that could not be parsed, or the operation that it refused.
     Unreadable(String),
 }
 

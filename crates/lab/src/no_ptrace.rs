@@ -1,4 +1,4 @@
-//! A command that may not trace: what containers, sandboxes and `yama` make of a process.
+//! Runs a command without permission to trace, as in containers, in sandboxes and under `yama`.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -7,7 +7,7 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::seccomp::filter;
 
-/// Becomes the command that is left, for which ptrace(2) answers EPERM.
+/// Executes the remaining words as a command, for which ptrace(2) returns EPERM.
 pub(crate) fn run(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
     let mut words = rest.all().into_iter();
     let program = words

@@ -1,4 +1,4 @@
-//! Faults at a pace that work between them sets, and the time that they took.
+//! Faults at a pace set by work between them, and their total time.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -9,13 +9,11 @@ use crate::arguments::Arguments;
 use crate::planted::processor_ns;
 use crate::region::{Advice, Align, Region, faults, page_bytes};
 
-/// `pace`: writes one byte to each of N small pages, gives all of them back, and begins again, R
-/// times over, with `--work` steps of computation after each page; into the file `--out` goes
-/// `faults F wall_ns W processor_ns P`, of the whole.
+/// `pace`: writes one byte to each of N small pages, frees all of them, and repeats this R times, with `--work` steps
+/// of computation after each page. Writes `faults F wall_ns W processor_ns P` for the whole run into the file `--out`.
 ///
-/// The work is a fixed amount and not a fixed time, so that whoever takes time from it makes the
-/// whole longer. The time is that of the workload alone: what starts it and what comes after it
-/// is not in it.
+/// The work is a fixed amount and not a fixed time, so that any disturbance makes the run longer. The time covers only
+/// the workload, not its start and its end.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let repeat = arguments.number("--repeat")?.unwrap_or(1);
@@ -25,8 +23,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let out = out.ok_or_else(|| Trouble::Usage("--out is missing".to_owned()))?;
 
     let region = Region::fresh(pages, Align::Huge, Advice::Small)?;
-    // Once without being counted: the code comes into memory, that of the clocks
-    // too, and the region's page tables.
+    // An uncounted first pass, which loads the code, that of the clocks too, and the region's page tables.
     touch(&region, work)?;
     let _ = (faults(), processor_ns(), Instant::now().elapsed());
     let before = faults();
@@ -53,7 +50,7 @@ fn touch(region: &Region, work: usize) -> Result<(), Trouble> {
     region.discard()
 }
 
-/// So many dependent multiplications: a few processor cycles each, and no memory.
+/// This many dependent multiplications: a few processor cycles each, without memory accesses.
 pub(crate) fn steps(count: usize) {
     let mut value = 1_u64;
     for _ in 0..count {

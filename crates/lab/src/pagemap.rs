@@ -1,11 +1,11 @@
-//! The page map of a process: which pages of a range are there, and their frames.
+//! The page map of a process: the present pages of a range, and their frames.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-/// Of an entry: the page is there; its frame (Documentation/admin-guide/mm/pagemap.rst).
+/// Flags of an entry: the page is present; its frame (Documentation/admin-guide/mm/pagemap.rst).
 pub(crate) const PRESENT: u64 = 1 << 63;
 pub(crate) const FRAME: u64 = (1 << 55) - 1;
 
@@ -27,7 +27,7 @@ pub(crate) struct Found {
     pub(crate) categories: u64,
 }
 
-/// Which pages are asked for, and what is told of them: categories.
+/// The pages to find, and the categories to report for them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Wanted {
     pub(crate) all_of: u64,
@@ -35,8 +35,8 @@ pub(crate) struct Wanted {
     pub(crate) told: u64,
 }
 
-/// Regions of alike pages in a range, as many as there is room for in `found`: how many, and how
-/// far was walked.
+/// Scans a range for regions of pages with equal categories, as many as fit into `found`. Returns their number and the
+/// address at which the walk ended.
 ///
 /// # Errors
 /// The kernel refuses, or has no such call (Linux 6.7).
@@ -46,8 +46,8 @@ pub(crate) fn scan(
     wanted: Wanted,
     found: &mut [Found],
 ) -> io::Result<(usize, u64)> {
-    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the
-    // four masks: inverted, all of, any of, told.
+    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the four masks: inverted,
+    // all of, any of, returned.
     let mut question = [
         96,
         0,

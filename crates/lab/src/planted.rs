@@ -1,4 +1,4 @@
-//! Workloads with one planted trait each, for which a measuring program must find the cause.
+//! Workloads with one planted trait each, whose cause a measuring program must find.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::ExitCode;
@@ -9,8 +9,8 @@ use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
 const MIB: usize = 1 << 20;
 
-/// `small`: N mappings of 1 MiB (half a huge page where that is smaller), each alone in its
-/// huge-page slot: 256 faults of 4 KiB each, whatever the policy for PMD-sized pages.
+/// `small`: N mappings of 1 MiB (half a huge page if that is smaller), each in a separate huge-page slot: 256 faults of
+/// 4 KiB each, whatever the policy for PMD-sized pages.
 pub(crate) fn small(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let mappings = arguments.needed("--mappings")?;
     arguments.finish()?;
@@ -81,7 +81,7 @@ pub(crate) fn spin(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Processor time of this process so far.
+/// The processor time of this process so far.
 pub(crate) fn processor_ns() -> u128 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -117,7 +117,7 @@ pub(crate) fn tree(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `orphan`: ends while a daemon of its own making holds P pages; prints the daemon's pid.
+/// `orphan`: ends while a daemon that it started holds P pages; prints the daemon's pid.
 pub(crate) fn orphan(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.number("--pages")?.unwrap_or(16);
     arguments.finish()?;
@@ -175,7 +175,7 @@ pub(crate) fn fork() -> Result<Side, Trouble> {
     }
 }
 
-/// A pipe: its reading and its writing end.
+/// A pipe: its read end and its write end.
 pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for both descriptors.
@@ -186,7 +186,7 @@ pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Waits until every holder of the writing end has closed it.
+/// Waits until every holder of the write end has closed it.
 fn wait_for_end(reading: OwnedFd) {
     let mut rest = Vec::new();
     let _ = std::io::Read::read_to_end(&mut std::fs::File::from(reading), &mut rest);

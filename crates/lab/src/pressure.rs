@@ -1,4 +1,4 @@
-//! Allocations at the limit of a memory cgroup: the kernel has to reclaim before it can give.
+//! Allocations at the limit of a memory cgroup: the kernel has to reclaim before it can allocate.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -12,13 +12,12 @@ use crate::arguments::Arguments;
 use crate::planted::processor_ns;
 use crate::region::page_bytes;
 
-/// `pressure`: joins the cgroup at the folder `--group`, where there is one, and reads one byte
-/// of each page of a file of N pages without content, R times over; into the file `--out` goes
-/// `pages N wall_ns W processor_ns P`, of the whole. The file lies in `--folder` and has no name.
+/// `pressure`: joins the cgroup at the folder `--group`, if given, and reads one byte of each page of a sparse file of
+/// N pages, R times. Writes `pages N wall_ns W processor_ns P` for the whole run into the file `--out`. The file is in
+/// `--folder` and has no name.
 ///
-/// A page without content is allocated and cleared, and read from nowhere, so that no disk is
-/// waited for. Where the group's limit is smaller than the file, memory has to be reclaimed for
-/// nearly all of them. The pages are allocated singly: the kernel is told to read nothing ahead.
+/// A page of a sparse file is allocated and cleared without reading a disk. If the group's limit is smaller than the
+/// file, nearly every page needs reclaim. Read-ahead is off, so that pages are allocated one by one.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let repeat = arguments.number("--repeat")?.unwrap_or(1);
@@ -51,7 +50,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file of so many pages without content, whose name is gone.
+/// A sparse file of this many pages, with its name removed.
 fn nameless(folder: &Path, pages: usize) -> Result<File, Trouble> {
     let kernel = |error| Trouble::Kernel("making a file in --folder", error);
     let too_large = || Trouble::Usage(format!("{pages} pages are more than fit"));

@@ -1,6 +1,5 @@
-//! `reads`: what the kernel itself takes for the reads of `hugewise inspect`, and nothing more.
-//! They are asked for in the same pieces, and what comes is thrown away, but for the frame
-//! numbers, which decide what is read next.
+//! `reads`: makes the kernel do the reads of `hugewise inspect`, and nothing else, to measure their cost. It uses the
+//! same block sizes and discards the results, except for the frame numbers, which decide what to read next.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,11 +14,11 @@ use crate::pagemap::{
 };
 use crate::region::{huge_bytes, page_bytes};
 
-/// Bytes of smaps, regions of the scan and entries of the page map asked for at once.
+/// Bytes of smaps, regions of the scan and page map entries per read.
 const TEXT: usize = 64 << 10;
 const REGIONS: usize = 2048;
 const ENTRIES: u64 = 8192;
-/// Pages between two spans that are read over.
+/// The gap between two spans, in pages, up to which they are read together.
 const GAP: u64 = 64;
 
 /// `reads --pid P`: reads smaps, scans the page map, and reads the flags of the frames of all
@@ -45,7 +44,7 @@ fn read_text(file: &mut File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The spans with small pages, by page number.
+/// The spans with small pages, in page numbers.
 fn scan(pagemap: &File) -> Result<Vec<(u64, u64)>, Trouble> {
     let page = page_bytes() as u64;
     let mut found = vec![Found::default(); REGIONS];
@@ -77,14 +76,13 @@ fn scan(pagemap: &File) -> Result<Vec<(u64, u64)>, Trouble> {
     }
 }
 
-/// The stack lies at the top of the user's half of the address space.
+/// The end of the user's half of the address space, with the stack at its top.
 fn user_space() -> u64 {
     let here = 0_u8;
     (std::ptr::from_ref(&here) as u64).next_power_of_two() - page_bytes() as u64
 }
 
-/// Reads the entries of pages, and the flags of their frames: one read for all that follow each
-/// other in one huge-page range.
+/// Reads the entries of pages and the flags of their frames, with one read for consecutive frames in a huge-page range.
 fn read_frames(pagemap: &File, flags: &File, start: u64, end: u64) -> std::io::Result<()> {
     let per_range = (huge_bytes() / page_bytes()) as u64;
     let mut bytes = vec![0; ENTRIES as usize * 8];

@@ -1,19 +1,19 @@
-//! Fresh anonymous memory with exact bounds, and the count of faults.
+//! Fresh anonymous memory with exact bounds, and a fault counter.
 
 use std::{io, ptr};
 
 use crate::Trouble;
 
-/// Where a region begins.
+/// The alignment of a region's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// On a boundary of the huge-page size.
+    /// On a huge-page boundary.
     Huge,
-    /// One page behind such a boundary.
+    /// One page after such a boundary.
     Page,
 }
 
-/// What the kernel is told about a region.
+/// The advice for a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advice {
     /// Nothing.
@@ -26,9 +26,8 @@ pub(crate) enum Advice {
 
 /// Writable private memory of an exact length between two inaccessible guards.
 ///
-/// The guards keep the kernel from merging the mapping with a neighbour, which would let a
-/// huge page reach over its end. It is never unmapped except by [`Region::unmap`]: workloads
-/// end holding their memory.
+/// The guards keep the kernel from merging the mapping with a neighbour, which would let a huge page extend beyond it.
+/// It is never unmapped except by [`Region::unmap`]: workloads end holding their memory.
 pub(crate) struct Region {
     start: *mut u8,
     bytes: usize,
@@ -61,7 +60,7 @@ impl Region {
         Ok(region)
     }
 
-    /// Makes room for `bytes` with nothing accessible in it; see [`Region::open`].
+    /// Reserves address space for `bytes` without access; see [`Region::open`].
     pub(crate) fn reserved(bytes: usize) -> Result<Self, Trouble> {
         let length = bytes + 2 * huge_bytes();
         let base = reserve(length)?;
@@ -80,25 +79,24 @@ impl Region {
         }
         let start = self.start.wrapping_add(offset).cast();
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the range lies in our own reservation, which nothing else refers to.
+        // SAFETY: the range is in our own reservation, which nothing else refers to.
         match unsafe { libc::mprotect(start, bytes, access) } {
             0 => Ok(()),
             _ => Err(Trouble::last("making memory accessible")),
         }
     }
 
-    /// Makes one page read-only. Where a huge page lies, its mapping is split into small ones,
-    /// and the page itself stays whole.
+    /// Makes one page read-only. The mapping of a huge page there is split into small ones, while the page stays whole.
     pub(crate) fn protect_page(&self, offset: usize) -> Result<(), Trouble> {
         let start = self.start.wrapping_add(offset).cast();
-        // SAFETY: the page lies in our own reservation, and nobody writes to it afterwards.
+        // SAFETY: the page is in our own reservation, and nobody writes to it afterwards.
         match unsafe { libc::mprotect(start, page_bytes(), libc::PROT_READ) } {
             0 => Ok(()),
             _ => Err(Trouble::last("protecting memory")),
         }
     }
 
-    /// Gives all pages back; the next touch of each is as the first.
+    /// Frees all pages; the next touch of each faults again.
     pub(crate) fn discard(&self) -> Result<(), Trouble> {
         if self.bytes == 0 {
             return Ok(());
@@ -110,7 +108,7 @@ impl Region {
         }
     }
 
-    /// Tells the kernel something about all of it.
+    /// Gives the kernel advice for the whole region.
     pub(crate) fn advise(&self, advice: Advice) -> Result<(), Trouble> {
         let advice = match advice {
             Advice::None => return Ok(()),
@@ -129,7 +127,7 @@ impl Region {
 
     /// Writes one byte at every multiple of `stride`.
     ///
-    /// Not inlined, so that a dry run over another region warms the very code that is measured.
+    /// Not inlined, so that a dry run over another region warms the same code that is measured.
     #[inline(never)]
     pub(crate) fn write(&self, stride: usize) {
         for offset in (0..self.bytes).step_by(stride) {
@@ -138,7 +136,7 @@ impl Region {
         }
     }
 
-    /// The same, with something else done after each.
+    /// Does the same, and calls `between` after each write.
     pub(crate) fn write_with(&self, stride: usize, between: impl Fn()) {
         for offset in (0..self.bytes).step_by(stride) {
             // SAFETY: offset < bytes, and the whole region is writable.
@@ -157,8 +155,7 @@ impl Region {
         }
     }
 
-    /// Adds 0 atomically to the word at every multiple of `stride`, by the one instruction that
-    /// the processor has for it.
+    /// Adds 0 atomically to the word at every multiple of `stride`, with the processor's single instruction for it.
     #[inline(never)]
     pub(crate) fn add_0(&self, stride: usize) {
         for offset in (0..self.bytes).step_by(stride) {
@@ -168,7 +165,7 @@ impl Region {
         }
     }
 
-    /// Writes one byte to every page of a part that was opened.
+    /// Writes one byte to every page of an opened part.
     pub(crate) fn write_part(&self, offset: usize, bytes: usize) {
         let part = Self {
             start: self.start.wrapping_add(offset),
@@ -178,10 +175,10 @@ impl Region {
         part.write(page_bytes());
     }
 
-    /// Gives the pages of a part back; it reads as zero afterwards.
+    /// Frees the pages of a part; it reads as zero afterwards.
     pub(crate) fn forget(&self, offset: usize, bytes: usize) -> Result<(), Trouble> {
         let start = self.start.wrapping_add(offset).cast();
-        // SAFETY: the part lies in our own private mapping, to which nothing else refers.
+        // SAFETY: the part is in our own private mapping, to which nothing else refers.
         match unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) } {
             0 => Ok(()),
             _ => Err(Trouble::last("giving memory back")),
@@ -193,7 +190,7 @@ impl Region {
         self.start
     }
 
-    /// Gives the memory back.
+    /// Unmaps the memory.
     pub(crate) fn unmap(self) {
         let (base, length) = self.reservation;
         // SAFETY: the reservation is ours, and `self` is consumed.
@@ -201,7 +198,7 @@ impl Region {
     }
 }
 
-/// Whether this processor has the instruction of [`add_0`].
+/// Checks that this processor has the instruction of [`add_0`].
 pub(crate) fn can_add_0() -> io::Result<()> {
     #[cfg(target_arch = "aarch64")]
     if !std::arch::is_aarch64_feature_detected!("lse") {
@@ -219,8 +216,7 @@ pub(crate) unsafe fn add_0(word: *mut u32) {
     }
 }
 
-/// `ldadd`, written out because a library may choose load-exclusive loops instead, which fault
-/// in another way.
+/// `ldadd`, written out because a library may choose load-exclusive loops instead, which fault differently.
 #[cfg(target_arch = "aarch64")]
 pub(crate) unsafe fn add_0(word: *mut u32) {
     // SAFETY: the caller gives a valid, aligned word, and has asked for LSE; adding 0 leaves
@@ -260,7 +256,7 @@ pub(crate) fn page_bytes() -> usize {
     usize::try_from(size).expect("the kernel has a page size")
 }
 
-/// Size of a PMD-mapped huge page, 2 MiB where the kernel does not say.
+/// The size of a PMD-mapped huge page; 2 MiB if the kernel does not report it.
 pub(crate) fn huge_bytes() -> usize {
     std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
         .ok()

@@ -1,7 +1,7 @@
-//! Filters of system calls (seccomp(2)).
+//! System call filters (seccomp(2)).
 
-/// Answers these calls so, and allows all others. It does not look at the ABI: it is there to
-/// refuse, not to guard.
+/// A filter that gives these calls this answer and allows all others. It ignores the ABI, because its purpose is to
+/// refuse calls, not to protect.
 pub(crate) fn filter(calls: &[libc::c_long], answer: u32) -> Vec<libc::sock_filter> {
     const NUMBER_AT: u32 = 0;
     let step = |code: u32, on_true: u8, on_false: u8, value: u32| libc::sock_filter {

@@ -1,4 +1,4 @@
-//! A server of one connection at a time, and the client that loads it.
+//! A server for one connection at a time, and the client that loads it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::region::{Advice, Align, Region, page_bytes};
 use crate::slow_faults::LatePage;
 use crate::{Trouble, stacks};
 
-/// What goes wrong with a server.
+/// The failure of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Failing {
     /// Nothing.
@@ -20,7 +20,7 @@ enum Failing {
     AtStart,
     /// It aborts at the first request.
     UnderLoad,
-    /// It does not end when it is asked to.
+    /// It ignores the request to end.
     AtEnd,
 }
 
@@ -28,15 +28,15 @@ enum Failing {
 const LATE: Duration = Duration::from_millis(20);
 /// How long a stall lasts that makes no request late.
 const STALL: Duration = Duration::from_millis(1);
-/// Late is each request whose number is a square times this: no two gaps are alike, so that
-/// late requests and stalls which are moved against each other do not fall together again.
+/// Requests are late if their number is a square times this. No two gaps are equal, so late requests and stalls do not
+/// coincide again after a shift against each other.
 const APART: usize = 100;
 
-/// Why some requests are late, where some are.
+/// Why some requests are late.
 enum Late {
-    /// None is.
+    /// No request is late.
     None,
-    /// A page fault that is answered late.
+    /// A page fault that is resolved late.
     Stall(LatePage),
     /// They sleep; a shorter stall comes in another request, half way to the next late one.
     Sleep(LatePage),
@@ -55,7 +55,7 @@ impl Late {
         })
     }
 
-    /// What comes before the answer to a request of this number.
+    /// The delay before the answer to the request with this number.
     fn before(&self, number: usize) -> Result<(), Trouble> {
         match self {
             Self::Stall(page) if is_square(number) => page.touch()?,
@@ -69,17 +69,16 @@ impl Late {
     }
 }
 
-/// Whether a number is a square times [`APART`], and not 0: whoever only looks whether the
-/// server answers asks for the first.
+/// Returns true if a number is a positive square times [`APART`]. 0 is excluded, because readiness checks send the
+/// first request.
 fn is_square(number: usize) -> bool {
     number > 0 && number.is_multiple_of(APART) && (number / APART).isqrt().pow(2) == number / APART
 }
 
-/// `serve`: listens at `--port` of this machine, prints `listening`, and answers each byte that
-/// it is sent with the same byte, after writing one byte to each of N fresh pages and giving them
-/// back. `--huge` advises them. With `--folder` it keeps a file there. With `--late` some requests
-/// take 20 ms more: `stall`, in a page fault that takes that long, or `sleep`. With `--stacks` so
-/// many threads wait beside it.
+/// `serve`: listens on `--port` of this machine, prints `listening`, and answers each received byte with the same byte,
+/// after it writes one byte to each of N fresh pages and frees them. `--huge` advises the pages. With `--folder` it
+/// keeps a file there. With `--late` some requests take 20 ms more: `stall` in a page fault of that length, `sleep` in
+/// a sleep. `--stacks` adds this many waiting threads.
 pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let pages = arguments.needed("--pages")?;
@@ -119,7 +118,7 @@ fn keep_a_file(folder: &Path) -> Result<(), Trouble> {
         .map_err(|error| Trouble::Kernel("writing into the folder", error))
 }
 
-/// Until the client goes. Whoever only looks whether somebody listens sends nothing.
+/// Serves until the client disconnects. Readiness checks send nothing.
 fn answer(
     mut stream: TcpStream,
     region: &Region,
@@ -142,9 +141,9 @@ fn answer(
     Ok(())
 }
 
-/// `ask`: sends so many requests to `--port` over one connection, each after the answer to the
-/// one before it, and prints a table of one column, `latency_ns`; with `--times` of a second one,
-/// `ended_ns`, the time of the answer in nanoseconds since 1970.
+/// `ask`: sends this many requests to `--port` over one connection, each after the answer to the last one, and prints a
+/// table of one column, `latency_ns`. With `--times` there is a second column, `ended_ns`: the time of the answer in
+/// nanoseconds since 1970.
 pub(crate) fn ask(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let requests = arguments.needed("--requests")?;
@@ -167,7 +166,7 @@ pub(crate) fn ask(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How long each request took, and when it was answered since 1970.
+/// The latency of each request, and the time of its answer since 1970.
 fn answers(port: u16, requests: usize) -> std::io::Result<Vec<(Duration, Duration)>> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! Memory of other kinds than private small pages: shared memory, and pages of a hugetlb pool.
+//! Memory other than private small pages: shared memory, and pages of a hugetlb pool.
 
 use std::process::ExitCode;
 use std::ptr;
@@ -8,10 +8,9 @@ use crate::arguments::Arguments;
 use crate::region::{faults, huge_bytes, page_bytes};
 use crate::{Trouble, tell};
 
-/// `shared`: writes one byte to each of N pages of a shared mapping without a file, and prints
-/// `pages N faults F`.
+/// `shared`: writes one byte to each of N pages of a shared mapping without a file, and prints `pages N faults F`.
 ///
-/// On 4 KiB pages 23,040 pages are 23,040 faults, and 45 where shared memory is huge.
+/// On 4 KiB pages 23,040 pages are 23,040 faults, and 45 if shared memory is huge.
 pub(crate) fn shared(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let bytes = pages.saturating_mul(page_bytes());
@@ -20,8 +19,8 @@ pub(crate) fn shared(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     hold(arguments)
 }
 
-/// `pool`: writes one byte to each of N pages of the default hugetlb pool, and prints
-/// `huge-pages N faults N`; it fails where the pool has not as many.
+/// `pool`: writes one byte to each of N pages of the default hugetlb pool, and prints `huge-pages N faults N`. Fails if
+/// the pool is too small.
 pub(crate) fn pool(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--huge-pages")?;
     let bytes = pages.saturating_mul(huge_bytes());
@@ -31,7 +30,7 @@ pub(crate) fn pool(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     hold(arguments)
 }
 
-/// Maps memory and writes to every page of it; the faults that this took. It stays mapped.
+/// Maps memory and writes to every page of it; returns the number of faults. The memory stays mapped.
 fn touch((bytes, stride): (usize, usize), flags: libc::c_int) -> Result<i64, Trouble> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = flags | libc::MAP_ANONYMOUS;
@@ -41,7 +40,7 @@ fn touch((bytes, stride): (usize, usize), flags: libc::c_int) -> Result<i64, Tro
         return Err(Trouble::last("mapping memory"));
     }
     let start = start.cast::<u8>();
-    // Brings the code and the stack of the count into memory.
+    // Loads the code and the stack of the fault counter.
     faults();
     let before = faults();
     for offset in (0..bytes).step_by(stride) {

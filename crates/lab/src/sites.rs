@@ -1,5 +1,4 @@
-//! `sites`: a program whose mapping sites are known: which one gains from huge pages, which one
-//! loses, and which one does not care.
+//! `sites`: a program with known mapping sites: which gain from huge pages, which lose, and which are unaffected.
 
 use std::hint::black_box;
 use std::process::{self, ExitCode};
@@ -13,18 +12,16 @@ use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
 const MIB: usize = 1 << 20;
 
-/// Five regions, each mapped by a function of its own, in this order:
+/// Maps five regions, each in a separate function, in this order:
 ///
 /// * `helps`, 256 MiB, is written once and then read at N random places (`--reads N`);
 /// * `inert`, 32 MiB, has one page written;
-/// * `hurts`, 512 MiB, has one page of each huge page written, so that huge pages zero 512 times
-///   what is used;
-/// * `left` and `right`, 64 MiB each, are written once and read by turns, N/4 times each.
+/// * `hurts`, 512 MiB, has one page of each huge page written, so that huge pages zero 512 times the used memory;
+/// * `left` and `right`, 64 MiB each, are written once and read alternately, N/4 times each.
 ///
-/// `--divide D` makes each region a D-th as large, for slow machines. `--forks N` forks so often
-/// before the reads, each time for a child that ends at once: what the fork copies is an entry for
-/// each page, so that memory that is full gains without any TLB, as under emulation. Prints how much
-/// of each is huge at the end, a line each: `NAME huge BYTES of BYTES`.
+/// `--divide D` divides the size of each region by D, for slow machines. `--forks N` forks N times before the reads,
+/// and each child ends at once. A fork copies one entry per page, so full memory gains even without a TLB, as under
+/// emulation. At the end prints a line for each region: `NAME huge BYTES of BYTES`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let reads = arguments.number("--reads")?.unwrap_or(4_000_000);
     let divisor = arguments.number("--divide")?.unwrap_or(1).max(1);
@@ -74,11 +71,11 @@ impl Planted {
         })
     }
 
-    /// Reads a byte at so many random places.
+    /// Reads a byte at this many random places.
     fn read(&self, count: usize, random: &mut Random) {
         for _ in 0..count {
             let place = self.region.start().wrapping_add(random.below(self.bytes));
-            // SAFETY: the place lies in the region, which is mapped and readable.
+            // SAFETY: the place is in the region, which is mapped and readable.
             unsafe { place.read_volatile() };
         }
     }
@@ -93,9 +90,8 @@ impl Planted {
     }
 }
 
-// Each site is a function that is called from one place. A call in the last position could be
-// made a jump, and then the function would not be in the chain of calls: `black_box` is work after
-// the call.
+// Each site is a function with a single caller. A call in the last position could become a jump, and the function would
+// be missing from the call chain: `black_box` adds work after the call.
 
 #[inline(never)]
 fn map_helping(divisor: usize) -> Result<Planted, Trouble> {

@@ -1,4 +1,4 @@
-//! Page faults that take as long as they are told to: a thread answers them late (userfaultfd).
+//! Page faults with a chosen duration: a thread resolves them late (userfaultfd).
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::Trouble;
 use crate::region::{Advice, Align, Region, page_bytes};
 use crate::userfault::Userfault;
 
-/// A page whose first touch takes long.
+/// A page whose first touch takes a long time.
 pub(crate) struct LatePage {
     region: Region,
 }
 
 impl LatePage {
-    /// A page of which each fault is answered after `wait`.
+    /// A page whose faults are resolved after `wait`.
     pub(crate) fn new(wait: Duration) -> Result<Self, Trouble> {
         let region = Region::fresh(1, Align::Page, Advice::None)?;
         let page = region.start().addr();
@@ -23,7 +23,7 @@ impl LatePage {
         Ok(Self { region })
     }
 
-    /// Touches the page afresh: one fault, which takes at least as long as was asked for.
+    /// Frees the page and touches it again: one fault of at least the chosen duration.
     pub(crate) fn touch(&self) -> Result<(), Trouble> {
         self.region.discard()?;
         self.region.write(page_bytes());
@@ -31,7 +31,7 @@ impl LatePage {
     }
 }
 
-/// Answers until the process ends.
+/// Resolves faults until the process ends.
 fn answer(watcher: &Userfault, page: usize, wait: Duration) {
     while watcher.wait().is_ok() {
         std::thread::sleep(wait);

@@ -1,4 +1,4 @@
-//! Memory that is mostly gaps, which khugepaged may fill.
+//! Memory with mostly gaps, which khugepaged can fill.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -7,9 +7,8 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
-/// `gaps`: writes to one small page in each of N places of the size of a huge page, then advises
-/// them, and waits until all of each is resident, or for `--hold` milliseconds. Where huge pages
-/// are off for the process it waits for nothing.
+/// `gaps`: writes to one small page in each of N huge-page-sized places, then advises them, and waits until each is
+/// fully resident, or for `--hold` milliseconds. If huge pages are off for the process, it does not wait.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let huge_pages = arguments.needed("--huge-pages")?;
     let hold = Duration::from_millis(arguments.needed("--hold")? as u64);
@@ -26,13 +25,13 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether `PR_SET_THP_DISABLE` holds here, also for advised memory: any other answer has more bits.
+/// Returns true if `PR_SET_THP_DISABLE` applies here, also to advised memory; other states set more bits.
 fn is_switched_off() -> bool {
-    // SAFETY: it only answers.
+    // SAFETY: the call only reads a flag.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 
-/// Of this process, by `/proc/self/statm`.
+/// The resident pages of this process, from `/proc/self/statm`.
 fn resident_pages() -> Result<usize, Trouble> {
     let text = std::fs::read_to_string("/proc/self/statm")
         .map_err(|error| Trouble::Kernel("reading statm", error))?;

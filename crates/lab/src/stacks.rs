@@ -1,4 +1,4 @@
-//! Threads whose stacks a huge page may hold.
+//! Threads whose stacks can hold a huge page.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -6,10 +6,10 @@ use std::ptr;
 use crate::Trouble;
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
-/// Starts threads that wait until the process ends, each on a stack of the size of a huge page.
+/// Starts threads that wait until the process ends, each on a huge-page-sized stack.
 ///
-/// The stacks are mapped without `MAP_STACK`, as musl maps those of its threads: from Linux 6.7 on
-/// memory with that flag never becomes huge.
+/// The stacks are mapped without `MAP_STACK`, as musl maps those of its threads: since Linux 6.7 memory with that flag
+/// never becomes huge.
 pub(crate) fn start(threads: usize) -> Result<(), Trouble> {
     let pages = huge_bytes() / page_bytes();
     for _ in 0..threads {
@@ -24,8 +24,8 @@ fn start_on(stack: &Region) -> std::io::Result<()> {
         0 => Ok(()),
         error => Err(std::io::Error::from_raw_os_error(error)),
     };
-    // SAFETY: zeroes are a valid place for attributes that are initialised next; the stack is
-    // writable, nobody else's, and never unmapped.
+    // SAFETY: zeroes are a valid place for attributes that are initialised next; the stack is writable, nobody else's,
+    // and never unmapped.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         checked(libc::pthread_attr_init(&raw mut attributes))?;

@@ -1,4 +1,4 @@
-//! Work that never ends on memory that stays: a chase that gains from huge pages, and a stream that does not.
+//! Endless work on fixed memory: a pointer chase that gains from huge pages, and a stream that does not.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -11,26 +11,26 @@ use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
 use crate::{Trouble, tell};
 
-/// The order in which words are read.
+/// The read order of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Each word names the next one, at random: every read misses the TLB of small pages.
+    /// Each word names a random next one: every read misses the TLB of small pages.
     Chase,
-    /// One after the other.
+    /// In order.
     Stream,
 }
 
 /// Words read in one unit of work.
 const UNIT: usize = 1 << 12;
-/// The file of the count is written after so many units.
+/// The file of the count is written after this many units.
 const UNITS_PER_WRITE: u64 = 16;
 /// A linear congruence of full period modulo a power of two: the factor is 1 more than a multiple of 4, the step odd.
 const FACTOR: u64 = 0xD134_2543_DE82_EF95;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// `steady --order chase|stream --mib N --out FILE [--huge]`: fills N MiB and reads them until stdin closes; writes the
-/// units of work done so far to FILE. Prints `steady PID` when it is ready, and at its end `units U same` if
-/// every word is as it was written, else `units U changed`.
+/// number of completed units of work to FILE. Prints `steady PID` when it is ready, and at its end `units U same` if no
+/// word has changed, else `units U changed`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let order = match arguments.word("--order")?.as_deref() {
         Some("chase") => Order::Chase,
@@ -66,13 +66,13 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     })
 }
 
-/// The word that follows another one. The count of words is a power of two.
+/// The word that follows this one. The count of words is a power of two.
 fn next(at: usize, count: usize) -> u64 {
     let mask = count as u64 - 1;
     (at as u64).wrapping_mul(FACTOR).wrapping_add(STEP) & mask
 }
 
-/// Fills memory whose number of words is the power of two that fits.
+/// Allocates and fills `mib` MiB, which must be a power of two.
 fn fill(mib: usize, advice: Advice) -> Result<&'static mut [u64], Trouble> {
     let bytes = mib.checked_mul(1 << 20).filter(|it| it.is_power_of_two());
     let bytes = bytes.ok_or_else(|| Trouble::Usage("--mib is a power of two".to_owned()))?;

@@ -1,4 +1,4 @@
-//! A known sequence of pages: what a TLB does with it follows from its geometry.
+//! A known sequence of pages: the hits of a TLB follow from its geometry.
 
 use std::process::ExitCode;
 
@@ -6,11 +6,11 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
 
-/// `stride`: reads one byte in each of N pages that lie S pages apart, in order, R times over.
-/// The region begins on a boundary of the huge-page size.
+/// `stride`: reads one byte in each of N pages at a distance of S pages, in order, R times. The region begins on a
+/// huge-page boundary.
 ///
-/// Under exact LRU a buffer of E entries in sets of W ways finds, from the second round on, all
-/// N pages where no set has to hold more than W of them, and none where every set must.
+/// Under exact LRU a buffer of E entries in sets of W ways behaves as follows from the second round. It hits on all N
+/// pages if no set has to hold more than W, and on none if every set must.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let rounds = arguments.needed("--rounds")?;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let too_large = || Trouble::Usage(format!("{pages} times {step} pages are more than fit"));
     let span = pages.checked_mul(step).ok_or_else(too_large)?;
     let region = Region::fresh(span, Align::Huge, Advice::Small)?;
-    // Asked once: the way into libc has pages of its own.
+    // Computed once, because the call into libc touches other pages.
     let stride = step * page_bytes();
     for _ in 0..rounds {
         region.read(stride);

@@ -1,4 +1,4 @@
-//! `threads`: a program that ends from another thread than its first.
+//! `threads`: a program that ends from a thread other than its first.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -11,9 +11,9 @@ use crate::region::{Advice, Align, Region, page_bytes};
 /// Pages that the first thread touches before the end.
 const PAGES: usize = 23_029;
 
-/// Touches 23,029 advised pages and then ends with status 7: by `exit` in a second thread
-/// while the first sleeps (`exit`), by `exit` in a second thread 100 ms after the first has
-/// left (`leave`), or by becoming another program from a second thread (`exec`).
+/// Touches 23,029 advised pages and then ends with status 7: by `exit` in a second thread while the first sleeps
+/// (`exit`), by `exit` in a second thread 100 ms after the first has ended (`leave`), or by executing another program
+/// from a second thread (`exec`).
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let end = arguments.word("--end")?.unwrap_or_default();
     arguments.finish()?;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
                 std::thread::sleep(Duration::from_millis(100));
                 std::process::exit(7)
             });
-            // SAFETY: ends this thread alone; nothing on its stack is used by the other.
+            // SAFETY: ends only this thread; nothing on its stack is used by the other.
             unsafe { libc::syscall(libc::SYS_exit, 0) };
             sleep_forever()
         }

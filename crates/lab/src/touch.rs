@@ -1,4 +1,4 @@
-//! The oracle: N pages touched are exactly so many faults.
+//! The oracle: touching N pages causes a known number of faults.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,12 +7,11 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, faults, page_bytes};
 
-/// `touch`: writes one byte to each of N fresh pages, which lie S pages apart, and prints
-/// `pages N faults F`.
+/// `touch`: writes one byte to each of N fresh pages at a distance of S pages, and prints `pages N faults F`.
 ///
-/// On 4 KiB pages and 2 MiB huge pages, 23,029 pages are 23,029 faults without huge pages,
-/// and 545 with them: 44 huge ones and the 501 small ones of the tail. With 512 pages from one to the
-/// next, 16 pages are 16 faults, and occupy 64 KiB without huge pages and 32 MiB with them.
+/// On 4 KiB pages and 2 MiB huge pages, 23,029 pages are 23,029 faults without huge pages, and 545 with them: 44 huge
+/// ones and the 501 small ones of the tail. With 512 pages from one to the next, 16 pages are 16 faults, and occupy 64
+/// KiB without huge pages and 32 MiB with them.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
     let step = arguments.number("--step")?.unwrap_or(1).max(1);
@@ -36,7 +35,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing but the touches may fault between the two counts; [`warm`] has seen to it.
+/// Only the touches may fault between the two readings; [`warm`] ensures that.
 fn faults_of_writing(region: &Region, step: usize) -> i64 {
     let stride = step * page_bytes();
     let before = faults();
@@ -44,8 +43,7 @@ fn faults_of_writing(region: &Region, step: usize) -> i64 {
     faults() - before
 }
 
-/// Brings the code, the stack and the buffers of [`faults_of_writing`] into memory by running
-/// it over one page, twice.
+/// Loads the code, the stack and the buffers of [`faults_of_writing`] by running it over one page, twice.
 fn warm() -> Result<(), Trouble> {
     let page = Region::fresh(1, Align::Huge, Advice::None)?;
     faults_of_writing(&page, 1);

@@ -1,11 +1,11 @@
-//! userfaultfd: a descriptor that is told of pages that are missing, and may fill them in.
+//! userfaultfd: a descriptor that reports missing pages and can fill them.
 //!
 //! Constants and structures are those of include/uapi/linux/userfaultfd.h.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// `UFFD_USER_MODE_ONLY`: faults of user mode alone, which need no privilege (Linux 5.11).
+/// `UFFD_USER_MODE_ONLY`: only faults in user mode, which need no privilege (Linux 5.11).
 const USER_MODE_ONLY: libc::c_int = 1;
 /// `UFFD_API`.
 const API: u64 = 0xaa;
@@ -52,11 +52,11 @@ const fn request(number: libc::c_ulong, bytes: usize) -> libc::c_ulong {
     3 << 30 | (bytes as libc::c_ulong) << 16 | 0xaa << 8 | number
 }
 
-/// A descriptor that watches no memory as yet, or some.
+/// A userfaultfd descriptor.
 pub(crate) struct Userfault(OwnedFd);
 
 impl Userfault {
-    /// A fresh one; an error where the kernel has none, or refuses it.
+    /// Opens a descriptor; fails if the kernel has no userfaultfd or refuses it.
     pub(crate) fn open() -> io::Result<Self> {
         // SAFETY: only flags are passed.
         let file =
@@ -68,7 +68,7 @@ impl Userfault {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(file) }))
     }
 
-    /// Is told from now on where pages are missing in this memory.
+    /// Registers this memory, so that its missing pages are reported.
     pub(crate) fn watch(&self, start: usize, bytes: usize) -> io::Result<()> {
         self.ask(
             UFFDIO_API,
@@ -89,7 +89,7 @@ impl Userfault {
         )
     }
 
-    /// Waits until a page was missed.
+    /// Waits for a missing page.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let mut message = Message { words: [0; 4] };
         let length = size_of::<Message>();
@@ -102,7 +102,7 @@ impl Userfault {
         }
     }
 
-    /// Fills this memory with zeros, and lets those go on that wait for it.
+    /// Fills this memory with zeros, and wakes the threads that wait for it.
     pub(crate) fn fill(&self, start: usize, bytes: usize) -> io::Result<()> {
         self.ask(
             UFFDIO_ZEROPAGE,

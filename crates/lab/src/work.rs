@@ -1,4 +1,4 @@
-//! A fixed amount of computation, and a planted effect on it.
+//! A fixed amount of computation, with a planted effect.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,10 +7,10 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::pace::steps;
 
-/// The variable that plants an effect: as a policy can set it, a whole experiment can look for it.
+/// The variable that plants an effect. A policy can set it, so that an experiment can search for the effect.
 const EFFECT: &str = "HUGEWISE_LAB_WORK";
 
-/// `work`: `--steps` steps of computation; under [`EFFECT`], so many times as many.
+/// `work`: does `--steps` steps of computation; [`EFFECT`] multiplies them.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let count = arguments.needed("--steps")?;
     arguments.finish()?;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// So many times the work, in one run of `runs`.
+/// A factor on the work, in one run of `runs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Effect {
     factor: f64,
@@ -53,8 +53,8 @@ impl Effect {
     }
 }
 
-/// A number that differs from run to run: the clock and the process, mixed so that neighbours
-/// have nothing in common (the finaliser of SplitMix64).
+/// A number that differs between runs: clock and process id, mixed so that similar inputs give unrelated numbers (the
+/// finaliser of SplitMix64).
 fn lot() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_nanos() as u64);

@@ -1,4 +1,4 @@
-//! Cells of the benches whose numbers are known beforehand.
+//! Cells of the benches with known results.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@ use assert_cmd::Command;
 
 const MIB: u64 = 1 << 20;
 
-/// The lines of the cells of one suite under one request for pages.
+/// The lines for the cells of one suite with this request for pages.
 fn bench(suite: &str, pages: &str, cells: &[String]) -> Vec<String> {
     let output = Command::cargo_bin("hugewise-lab")
         .unwrap()
@@ -51,7 +51,7 @@ fn page_bytes() -> u64 {
     kib.unwrap().trim().parse::<u64>().unwrap() * 1024
 }
 
-/// The size of a huge page, where advice brings one.
+/// The size of a huge page, if advice gives one.
 fn advised_huge_bytes() -> Option<u64> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     if read(&format!("{folder}/enabled")).contains("[never]") {
@@ -93,13 +93,13 @@ fn a_heap_is_huge_where_each_step_is_a_whole_huge_page() {
     }
 }
 
-/// Where the break was moved far before the first object, the heap lies below where it was found.
+/// If the break was moved far before the first object, the heap is below its initial position.
 #[test]
 fn a_heap_that_was_padded_is_still_one_of_the_break() {
     let cells = ["glibc", "glibc-top-pad-64m"].map(|program| format!("{program}/{}", 8 * MIB));
     for line in bench("heap", "small", &cells) {
         let faults = number(&line, "faults_total");
-        // Another C library has its memory elsewhere.
+        // Other C libraries place their memory elsewhere.
         if line.contains("by the program break") && !line.contains("top-pad") {
             return println!("SKIP heaps of malloc: {line}");
         }
@@ -136,7 +136,7 @@ fn steps_that_are_no_pages_are_a_missing_cell() {
     );
 }
 
-/// What lies under the objects is looked at, not what came in: an allocator may have had it before.
+/// The pages under the objects are read, and not the growth: an allocator may have had them before.
 #[test]
 fn objects_of_malloc_say_what_lies_under_them() {
     let line = &bench("slab", "plain", &["malloc/200/2000".to_owned()])[0];
@@ -162,7 +162,7 @@ fn objects_of_malloc_say_what_lies_under_them() {
     assert!((share - bytes("huge") / bytes("")).abs() < 1e-6, "{line}");
 }
 
-/// Times for each GiB are of what was brought in, which is whole pages whatever was asked for.
+/// Times per GiB refer to the allocated memory, which is whole pages whatever the requested size.
 #[test]
 fn what_is_brought_in_is_whole_huge_pages() {
     let line = &bench("prefault", "small", &["store/65536/1".to_owned()])[0];
@@ -188,15 +188,15 @@ fn a_fork_copies_what_is_written_and_nothing_else() {
     ];
     let lines = bench("fork", "small", &cells);
     let [alone, forked] = [&lines[0], &lines[1]];
-    // A page of the program itself may have to come back on a machine short of memory.
+    // On a machine short of memory a page of the program itself may fault again.
     assert!(number(alone, "faults_total").unwrap() <= 3.0, "{alone}");
     assert_eq!(number(alone, "fork_seconds"), None, "{alone}");
     let faults = number(forked, "faults_total").unwrap();
     let added = number(forked, "added_bytes").unwrap();
     let page = page_bytes() as f64;
     assert!(faults > 0.0 && faults <= 2000.0, "{forked}");
-    // Besides the copies, a stack and some data of the program; fewer by the pages of the program
-    // itself that had to come back.
+    // In addition to the copies there are a stack and some data of the program; fewer by the program's own pages that
+    // had to fault again.
     assert!((-3.0..100.0).contains(&(added / page - faults)), "{forked}");
     assert!(number(forked, "fork_seconds").unwrap() > 0.0, "{forked}");
 }
@@ -278,7 +278,7 @@ fn a_cell_of_a_state_says_how_it_was() {
     assert_eq!(number(line, "huge_ratio"), Some(0.0), "{line}");
 }
 
-/// Whoever read stderr is gone: the exit status is still what it was.
+/// If the reader of stderr is gone, the exit status does not change.
 #[test]
 fn a_broken_stderr_is_no_panic() {
     let (reader, writer) = std::io::pipe().unwrap();

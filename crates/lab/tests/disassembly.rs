@@ -1,14 +1,13 @@
-//! The machine code of every loop that is measured holds the instructions that its name
-//! promises, in a loop, as often as it is written: nothing was left out, and nothing became
-//! another instruction or a call.
+//! The machine code of every measured loop has the instructions that its name promises, in a loop, as often as written:
+//! nothing was removed, and nothing became another instruction or a call.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// A loop: its function, and how many instructions of its body begin how.
+/// A loop: its function, and the number of body instructions with each prefix.
 type Row = (&'static str, &'static [(&'static str, usize)]);
 
-/// What `objdump -M intel` shows of x86_64.
+/// The output of `objdump -M intel` for x86_64.
 #[rustfmt::skip]
 const X86_64: &[Row] = &[
     ("copy_sse2", &[("movdqu xmm", 4), ("movdqu XMMWORD PTR", 4)]),
@@ -37,14 +36,14 @@ const X86_64: &[Row] = &[
     ("triad_avx512", &[("vmulpd zmm", 4), ("vaddpd zmm", 4), ("vmovupd ZMMWORD PTR", 4)]),
 ];
 
-/// Instructions of x86_64 that are a loop by themselves.
+/// Instructions of x86_64 that are complete loops.
 const X86_64_ALONE: &[(&str, &str)] = &[
     ("copy_rep", "rep movs"),
     ("fill_rep", "rep stos"),
     ("fill_rep_zero", "rep stos"),
 ];
 
-/// What `objdump` shows of aarch64.
+/// The output of `objdump` for aarch64.
 #[rustfmt::skip]
 const AARCH64: &[Row] = &[
     ("copy_neon", &[("ldp q", 2), ("stp q", 2)]),
@@ -66,7 +65,7 @@ const AARCH64: &[Row] = &[
 /// One instruction: its address and its text, with single spaces.
 type Instruction = (u64, String);
 
-/// The functions of the modules that hold loops, by their last names.
+/// The functions of the modules with loops, by their last names.
 fn functions(listing: &str) -> BTreeMap<String, Vec<Instruction>> {
     const ROOMS: [&str; 4] = [
         "kernels::x86::blocks::",
@@ -100,7 +99,7 @@ fn functions(listing: &str) -> BTreeMap<String, Vec<Instruction>> {
     functions
 }
 
-/// The bodies of loops: from the target of a jump backwards to that jump.
+/// The bodies of loops: from the target of a backward jump to that jump.
 fn loops(function: &[Instruction]) -> Vec<&[Instruction]> {
     let first = function.first().map_or(0, |(address, _)| *address);
     let from = |(end, (address, text)): (usize, &Instruction)| {
@@ -117,7 +116,7 @@ fn loops(function: &[Instruction]) -> Vec<&[Instruction]> {
     function.iter().enumerate().filter_map(from).collect()
 }
 
-/// Whether a body has so many instructions that begin so, and calls nothing.
+/// Returns true if a body has the wanted number of instructions with each prefix, and calls nothing.
 fn holds(body: &[Instruction], wanted: &[(&str, usize)]) -> bool {
     let count = |prefix: &str| {
         let texts = body.iter().filter(|(_, text)| text.starts_with(prefix));
@@ -133,7 +132,7 @@ fn holds(body: &[Instruction], wanted: &[(&str, usize)]) -> bool {
             .all(|(prefix, wanted)| count(prefix) == *wanted)
 }
 
-/// A load of the address that it has itself loaded: `mov rax,QWORD PTR [rax]`.
+/// A load from an address that it loaded itself: `mov rax,QWORD PTR [rax]`.
 fn is_dependent(text: &str) -> bool {
     let loads = |register: &str| {
         [

@@ -1,4 +1,4 @@
-//! The laboratory's answers are known beforehand; here they are checked.
+//! Checks the laboratory's known results.
 
 #![expect(
     clippy::unwrap_used,
@@ -50,7 +50,7 @@ fn a_pace_faults_once_a_page_each_time_and_takes_the_time_of_its_work() {
         let words: Vec<&str> = said.split_whitespace().collect();
         let [faults, took] = [words[1], words[3]].map(|word| word.parse::<u64>().unwrap());
         assert_eq!([words[0], words[2]], ["faults", "wall_ns"], "{said}");
-        // A page of the program itself may have to come back on a machine short of memory.
+        // On a machine short of memory a page of the program itself may fault again.
         assert!((3027..=3030).contains(&faults), "{said}");
         took
     };
@@ -68,11 +68,11 @@ fn huge_pages_fault_once_and_the_tail_stays_small() {
     }
     let pages = 44 * pages_each() + 501;
     assert_faults(pages, "huge", 44 + 501);
-    // One page behind the boundary: the first huge page is lost, and the tail is longer.
+    // One page after the boundary: the first huge page is lost, and the tail is longer.
     assert_faults(pages, "page", (pages_each() - 1) + 43 + 502);
 }
 
-/// Asks again when a huge page was not to be had, on a machine that others use too.
+/// Repeats the run if no huge page was available, on a machine that others use too.
 fn assert_faults(pages: usize, align: &str, faults: usize) {
     let pages = pages.to_string();
     let words = ["touch", "--huge", "--pages", &pages, "--align", align];
@@ -146,7 +146,7 @@ fn wrong_words_are_usage_errors() {
     }
 }
 
-/// It holds what was asked for until its stdin closes, and its reads can be repeated.
+/// It holds the requested memory until its stdin closes, and its reads can be repeated.
 #[test]
 fn mappings_are_held_and_can_be_read() {
     let mut held = std::process::Command::new(env!("CARGO_BIN_EXE_hugewise-lab"))

@@ -1,4 +1,4 @@
-//! Every plant comes up, or says why it cannot on this machine.
+//! Every plant is established, or reports why this machine does not support it.
 
 #![expect(
     clippy::unwrap_used,
@@ -26,8 +26,8 @@ fn skip(name: &str, reason: &str) {
     }
 }
 
-/// A plant that is held by nothing; khugepaged may have been faster on a machine that others
-/// use too, so it is tried again.
+/// Makes a plant without holding it. Repeats it, because khugepaged may have been faster on a machine that others use
+/// too.
 fn raise(name: &str) -> Output {
     let folder = std::env::temp_dir();
     let once = || {

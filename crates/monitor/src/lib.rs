@@ -1,6 +1,6 @@
-//! The machine over time: for a monitoring system, and on a screen.
+//! The machine over time: for monitoring systems, and as a screen.
 
-/// The machine for a monitoring system: samples as metrics.
+/// The machine for monitoring systems: samples as metrics.
 pub mod export;
-/// The machine and its processes on a screen: samples as they come, and what a user looks at.
+/// The machine and its processes as a screen: incoming samples, and the user's view.
 pub mod watch;

@@ -313,7 +313,7 @@ const EXAMPLES: [(&str, &str); 32] = [
     ),
 ];
 
-/// The examples of a verb as text; empty where it has none.
+/// The examples of a verb as text; empty if it has none.
 pub fn text(verb: &str) -> String {
     let found = EXAMPLES.iter().find(|(name, _)| *name == verb);
     found.map_or_else(String::new, |(_, examples)| format!("Examples:{examples}"))

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
-/// Each group with its verbs, those in the order in which they are listed. A verb of a product that this
-/// program is built without is left out.
+/// Each group with its verbs in the order of the help. Verbs that this program is built without are left out.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Measure",
@@ -22,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Shell", &["man", "completions", "help"]),
 ];
 
-/// The verb that clap adds, and what it says of it.
+/// The help of the verb that clap adds.
 const HELP: &str = "Print this help, or that of a verb";
 
 /// Lists the verbs of a command by group in its help.
@@ -45,7 +44,7 @@ fn list(command: &Command) -> String {
             .filter_map(|verb| Some((verb, meaning(command, verb)?)));
         for (row, (verb, meaning)) in told.enumerate() {
             let group = if row == 0 { group } else { "" };
-            // Infallible: a String takes all.
+            // Infallible: writing to a String cannot fail.
             let _ = writeln!(
                 list,
                 "{header}{group:<12}{header:#}{literal}{verb:<12}{literal:#}{meaning}"

@@ -13,7 +13,7 @@ mod examples;
 mod groups;
 mod tips;
 
-/// What `--version` says: a report of a fault needs the commit and the target as well.
+/// The text of `--version`, with the commit and the target, which a bug report needs.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (commit ",
@@ -98,7 +98,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns true for a verb that prints nothing of its own, or only where it is asked to.
+    /// Returns true for a verb that prints no result of its own, or only on request.
     pub fn is_quiet(&self) -> bool {
         match self {
             Self::Exec(_) => true,
@@ -119,8 +119,8 @@ pub fn command() -> Command {
     with_examples(groups::listed(command), "")
 }
 
-/// Parses the words of the command line, and those of an experiment file that they name. Ends the
-/// program after printing help or a usage error.
+/// Parses the words of the command line, and those of an experiment file in it. Ends the program after printing help or
+/// a usage error.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| end(&error)))
 }
 
-/// Prints a usage error as all other errors are printed, or the help that was asked for.
+/// Prints a usage error in the same form as all other errors, or prints the requested help.
 fn end(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     let Some(text) = text.strip_prefix("error: ") else {
@@ -147,7 +147,7 @@ fn end(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// The command that the first words lead to: `hugewise`, or `fleet` of `hugewise fleet …`.
+/// The command that the first words select: `hugewise`, or `fleet` of `hugewise fleet …`.
 fn innermost<'a>(command: &'a Command, words: &[OsString]) -> &'a Command {
     let mut below = words.iter().skip(1).map_while(|word| word.to_str());
     let found = below.try_fold(command, |command, word| {
@@ -156,7 +156,7 @@ fn innermost<'a>(command: &'a Command, words: &[OsString]) -> &'a Command {
     found.unwrap_or_else(|last| last)
 }
 
-/// Adds the examples of a verb, and of those below it, behind what its long help ends with.
+/// Adds the examples of a verb and of its subverbs at the end of their long help.
 fn with_examples(command: Command, verb: &str) -> Command {
     let below = command
         .get_subcommands()
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Every verb by its name, with those below it.
+    /// Every verb by its full name, including subverbs.
     fn verbs(command: &Command, path: &str) -> Vec<(String, Command)> {
         let mut all = Vec::new();
         for sub in command.get_subcommands() {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn short_help_fits_a_screen_and_long_help_ends_with_examples() {
-        /// A terminal of 80 columns and 24 lines; run has more to choose from.
+        /// A terminal of 80 columns and 24 lines; `run` has more flags.
         const LINES: usize = 24;
         const LINES_OF_RUN: usize = 40;
         let short = command().term_width(80).render_help().to_string();
@@ -216,7 +216,7 @@ mod tests {
             let long = verb.render_long_help().to_string();
             let examples = examples::text(&name);
             assert!(examples.starts_with("Examples:\n  # "), "{name}");
-            // A command that is broken in two by the wrapping is pasted as two.
+            // An example broken by wrapping would be pasted as two commands.
             assert!(long.contains(&examples), "{name}: {long}");
         }
         assert!(too_long.is_empty(), "{}", too_long.join("\n"));
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Whoever follows a rule pastes its lines.
+    /// Users who follow a rule paste its lines.
     #[test]
     fn tests_of_rules_are_command_lines_that_parse() {
         let knowledge = Knowledge::compiled().expect("every file is right");
@@ -262,7 +262,7 @@ mod tests {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
-    /// Words as a shell splits them; single quotes are all that examples use.
+    /// Splits words as a shell does; the examples use no quotes except single ones.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut quoted = false;

@@ -1,19 +1,19 @@
-//! What an error of usage suggests: a verb or a flag that there is.
+//! Improves usage errors: suggests existing verbs and flags.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
 use hugewise_base::plain::plain;
 use hugewise_text::suggest::nearest;
 
-/// More words are no tip.
+/// A longer list of verbs is not shown.
 const FEW: usize = 5;
 
-/// The same error with the tips that help, for `command`, the innermost verb that was typed.
+/// Adds useful tips to an error. `command` is the innermost verb that the user typed.
 pub(super) fn mended(error: clap::Error, command: &Command) -> clap::Error {
     with_plain_words(with_flags(with_nearest_verb(error, command), command))
 }
 
-/// The same error with nothing in the words that were typed that a terminal would obey.
+/// Removes control characters from the words that the user typed.
 fn with_plain_words(mut error: clap::Error) -> clap::Error {
     let typed = error.context().filter_map(|(kind, value)| {
         let value = match value {
@@ -32,8 +32,8 @@ fn with_plain_words(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The same error with the verb of `command` that was meant, or the few that there are: clap does not
-/// recognise swapped letters (`rnu`).
+/// Adds the verb of `command` that the user meant, or all verbs if they are few: clap does not recognise swapped
+/// letters (`rnu`).
 fn with_nearest_verb(mut error: clap::Error, command: &Command) -> clap::Error {
     if error.get(ContextKind::SuggestedSubcommand).is_none()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
@@ -54,8 +54,8 @@ fn with_nearest_verb(mut error: clap::Error, command: &Command) -> clap::Error {
     error
 }
 
-/// The same error without clap's tip to write `-- --flag`: it fits no verb, since what follows a command
-/// is the command's anyway. In its place stand flags that have the typed word in their names.
+/// Replaces clap's tip to write `-- --flag` by flags whose names contain the typed word. The tip fits no verb, because
+/// all words after a command belong to the command.
 fn with_flags(mut error: clap::Error, command: &Command) -> clap::Error {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -64,7 +64,7 @@ fn with_flags(mut error: clap::Error, command: &Command) -> clap::Error {
     let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else {
         return error;
     };
-    // The word itself may stand there without its control characters.
+    // The tip may contain the word without its control characters.
     let as_value = "as a value, use '-- ";
     let others = tips.into_iter();
     let tips: Vec<_> = others
@@ -80,9 +80,9 @@ fn with_flags(mut error: clap::Error, command: &Command) -> clap::Error {
     error
 }
 
-/// The flags of which a part begins with the typed word: `--service-cpus` for `--cpu`.
+/// The flags with a part that begins with the typed word: `--service-cpus` for `--cpu`.
 fn flags_with(typed: &str, command: &Command) -> Vec<String> {
-    /// A shorter word begins too many.
+    /// A shorter word matches too many.
     const SHORTEST: usize = 3;
     let word = typed.trim_start_matches('-');
     if word.len() < SHORTEST {

@@ -1,4 +1,4 @@
-//! `hugewise completions`: the script by which a shell completes the command line.
+//! `hugewise completions`: prints the completion script of a shell.
 
 use anyhow::Result;
 use clap::{Args, Command};

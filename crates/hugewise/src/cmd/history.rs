@@ -1,5 +1,4 @@
-//! `hugewise history`: what was measured here, from the records themselves; and one command over
-//! time.
+//! `hugewise history`: lists the records of past measurements, and shows one command over time.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,7 +20,7 @@ use crate::stderr::{chain, message};
 #[derive(Debug, Args)]
 #[command(mut_arg("verbose", |it| it.help("Show all records and all levels")))]
 pub struct Arguments {
-    /// Whole words of the command line, behind `--` if they begin with `-`; without them, all commands
+    /// Whole words of the command line, after `--` if they begin with `-`; without them, all commands
     #[arg(value_name = "CMD")]
     command: Vec<String>,
 
@@ -79,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whether these words stand in a row in a command line, as none do in any; a program may be named
+/// Returns true if these words are consecutive in a command line; no words match any line. A program matches with or
 /// without its folder.
 fn has_words(command: &[String], words: &str) -> bool {
     let line = command.join(" ");
@@ -92,8 +91,7 @@ fn has_words(command: &[String], words: &str) -> bool {
         })
 }
 
-/// The entries of the records whose command line has these words in it. Records that cannot be
-/// read are passed over and counted.
+/// The entries of the records whose command line has these words. Unreadable records are skipped and counted.
 fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
     let asked = files.iter().filter(|path| {
         let header = records::header(path);

@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
     output::print(&page(command.clone())?)
 }
 
-/// Writes every page into a folder, which is there.
+/// Writes every page into an existing folder.
 fn write_all(program: &Command, folder: &Path) -> Result<()> {
     let verbs = pages(program, "");
     let opened = Folder::open(folder, &invoker::rights()?);
@@ -59,7 +59,7 @@ fn write_all(program: &Command, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The names of all verbs, of those below others in full.
+/// The names of all verbs; those of subverbs in full.
 fn pages(command: &Command, lead: &str) -> Vec<String> {
     let verbs = command.get_subcommands();
     let names = verbs.flat_map(|verb| {
@@ -70,7 +70,7 @@ fn pages(command: &Command, lead: &str) -> Vec<String> {
     names.collect()
 }
 
-/// The command of a name whose parts are joined by `-`; the program itself where there is none.
+/// Finds a command by a name whose parts are joined by `-`; the program itself if there is no name.
 fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Command> {
     if name.is_empty() {
         return Some(command);
@@ -84,15 +84,15 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Command> {
     })
 }
 
-/// The page; what stands after the help keeps its lines.
+/// Renders a page; the text after the help keeps its lines.
 fn page(command: Command) -> Result<String> {
     let notes = command.get_after_long_help().or(command.get_after_help());
     let notes = notes.map(ToString::to_string);
-    // A page shows what only short help leaves out.
+    // A page also shows flags that only short help hides.
     let command = command.after_help(None).after_long_help(None);
     let command = command.mut_args(|arg| arg.hide_short_help(false));
     let mut page = Vec::new();
-    // The same page for every target.
+    // Every target has the same page.
     let command = command.version(env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command)
         .source(concat!("hugewise ", env!("CARGO_PKG_VERSION")))
@@ -108,7 +108,7 @@ fn page(command: Command) -> Result<String> {
     Ok(page)
 }
 
-/// A line of text that roff takes as it is.
+/// Escapes a line of text for roff.
 fn roff(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     match line.starts_with(['.', '\'']) {

@@ -1,5 +1,4 @@
-//! `hugewise report`: again from the file, with another baseline or metric, or two records
-//! against each other.
+//! `hugewise report`: reports a record again, with another baseline or metric, or compares two records.
 
 use std::path::{Path, PathBuf};
 
@@ -36,16 +35,15 @@ pub struct Arguments {
 
     /// Compare these records with those before, one value a record: A1 A2 A3 --against B1 B2 B3
     ///
-    /// Two records of one program differ by more than the trials of each, so two have no interval.
-    /// From three records a side on there is one.
+    /// Two records of one program differ by more than the trials of each, so two have no interval. With three records
+    /// or more on each side there is one.
     #[arg(hide_short_help = true, long, value_name = "RECORD", num_args = 1.., requires = "records")]
     against: Vec<PathBuf>,
 
-    /// Leave out what tells whose machine it was, before you share a report or a record
+    /// Leave out private data before you share a report or a record
     ///
-    /// The boot line, the host name, the folders of users, the values of environment variables,
-    /// and what failed trials wrote to stderr. What policies set stays, and so does the rest of
-    /// the command line: look at it first.
+    /// Removes the boot line, the host name, users' folders, the values of environment variables, and the stderr of
+    /// failed trials. The settings of policies stay, and so does the rest of the command line: check it first.
     #[arg(hide_short_help = true, long, conflicts_with = "timeline")]
     redact: bool,
 
@@ -63,10 +61,9 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// What decides: typical, mean, p95 or a metric
+    /// Decide by: typical, mean, p95 or a metric
     ///
-    /// Without it, the typical run of the metric that the experiment was planned with, and no run
-    /// may be made worse.
+    /// Default: the typical run of the experiment's metric, and no run may get worse.
     #[arg(long, alias = "verdict-metric", value_name = "WHAT")]
     judge_by: Option<Criterion>,
 
@@ -160,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 /// A record's name and its bytes.
 type File = (PathBuf, Vec<u8>);
 
-/// The files of all records that are named, and how many of them belong to the first side.
+/// The files of all named records, and the number of those on the first side.
 fn of_both_sides(arguments: &Arguments) -> Result<(Vec<File>, usize)> {
     let found = |words: &[PathBuf]| -> Result<Vec<File>> {
         let named = words.iter().map(|word| records::find(word));
@@ -178,7 +175,7 @@ fn of_both_sides(arguments: &Arguments) -> Result<(Vec<File>, usize)> {
     Ok((files, first))
 }
 
-/// Several records against several others.
+/// Compares several records with several others.
 fn of_sessions<'a>(
     records: &'a [Record],
     paths: &[PathBuf],
@@ -205,7 +202,7 @@ fn shown(path: &Path, arguments: &Arguments) -> String {
     }
 }
 
-/// The records in these files with their bytes, redacted where that is asked for.
+/// The records in these files with their bytes, redacted on request.
 fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<File>> {
     let mut all = Vec::new();
     for path in paths {
@@ -226,7 +223,7 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<File>> {
     Ok(all)
 }
 
-/// The bytes of a record, or of each that a page holds: `PAGE#2` is its second.
+/// The bytes of a record, or of each record in a page: `PAGE#2` is its second.
 fn records_in(path: &Path) -> Result<Vec<File>> {
     let text = path.to_string_lossy();
     if let Some((page, number)) = text.rsplit_once('#').filter(|_| !path.exists()) {
@@ -254,7 +251,7 @@ fn records_in(path: &Path) -> Result<Vec<File>> {
     Ok(names.into_iter().zip(records).collect())
 }
 
-/// The bytes of a record without what is private; says what that was.
+/// Removes private data from the bytes of a record, and prints which kinds it removed.
 fn redacted(path: &Path, record: &[u8]) -> Result<Vec<u8>> {
     let host_name = Root::real().read_trimmed("proc/sys/kernel/hostname");
     let private = Private {
@@ -269,7 +266,7 @@ fn redacted(path: &Path, record: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// One record by itself, or two against each other.
+/// Reports one record, or compares two.
 fn compared<'a>(
     records: &'a [Record],
     paths: &[PathBuf],
@@ -298,7 +295,7 @@ fn compared<'a>(
     }
 }
 
-/// The one record that is drawn as text and as nothing else.
+/// The only record, for a view that exists only as text.
 fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> Result<&'a Record> {
     let [record] = records else {
         return Err(exit::usage(format!(
@@ -313,7 +310,7 @@ fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> 
     Ok(record)
 }
 
-/// The trials of one record.
+/// Shows the trials of one record.
 fn each_trial(records: &[Record], arguments: &Arguments) -> Result<Exit> {
     let output = &arguments.output;
     let also = "--format csv has the readings of each trial";
@@ -324,7 +321,7 @@ fn each_trial(records: &[Record], arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The seconds of one record.
+/// Shows one record second by second.
 fn seconds(records: &[Record], output: &Output) -> Result<Exit> {
     let also = "--format json has the `timeline` of each trial";
     let record = drawn("--timeline", also, records, output)?;
@@ -362,7 +359,7 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
     })
 }
 
-/// Refuses what belongs to one record.
+/// Refuses flags that apply only to a single record.
 fn check_plain(arguments: &Arguments) -> Result<()> {
     let of_one = [
         ("--baseline", arguments.baseline.is_some()),

@@ -1,4 +1,4 @@
-//! `hugewise run`: the whole way of the data, from policies to the answer.
+//! `hugewise run`: the whole path from policies to the answer.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::{paths, turn};
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    // First, because what follows the output's flags would be listed among them.
+    // This must come first, because clap lists flags after the output's flags under their heading.
     #[command(flatten)]
     options: Options,
 
@@ -38,10 +38,9 @@ pub struct Arguments {
 
     /// Add rounds to a record, which may be `last`
     ///
-    /// With the same command, policies and flags: those of the record. --max-time and --max-rounds
-    /// are about the rounds that are added. The machine must be the same, with the same kernel and
-    /// settings; it may have been booted meanwhile. It warms up again, because nothing tells whether
-    /// the page cache and the host still hold what they did.
+    /// It uses the command, policies and flags of the record. --max-time and --max-rounds apply to the added rounds.
+    /// The machine must be the same, with the same kernel and settings; it may have been rebooted. It warms up again,
+    /// because the page cache and the host may have changed.
     #[arg(long = "continue", value_name = "RECORD", conflicts_with_all = options::fixed_by_record(), conflicts_with_all = ["out", "dry_run"], help_heading = "Output")]
     record: Option<PathBuf>,
 
@@ -100,7 +99,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     conduct(&root, &options, plan, files, &arguments.output)
 }
 
-/// The words of the command that are flags of `run`, where no `--` says whose it is.
+/// The words of the command that are flags of `run`, if no `--` marks the start of the command.
 fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) -> Vec<String> {
     if typed.any(|word| word == "--") {
         return Vec::new();
@@ -152,7 +151,7 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     carry_out(root, &options, beginning, files, &arguments.output)
 }
 
-/// The flags of the command line that made a record.
+/// Parses the flags of the command line that made a record.
 fn made_by(record: &Record) -> Result<Arguments> {
     let words = record.header.made_by.iter().map(OsString::from).collect();
     let run = Command::new("hugewise").subcommand(Arguments::augment_args(Command::new("run")));

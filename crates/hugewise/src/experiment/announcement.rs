@@ -1,4 +1,4 @@
-//! What is said of policies before they are tried.
+//! Warnings about policies before they are tried.
 
 use hugewise_experiment::run::policy::warnings;
 use hugewise_experiment::run::record::Header;
@@ -12,7 +12,7 @@ pub(super) fn announce(header: &Header, output: &Output) {
         return;
     }
     let plan = &header.plan;
-    // What is doubtful under one program is doubtful under all.
+    // A policy that is doubtful under one program is doubtful under all.
     let policies = plan.policies.iter();
     let policies = policies.filter(|arm| plan.program_of(&arm.name) == plan.programs.first());
     for policy in policies {

@@ -1,4 +1,4 @@
-//! Where an experiment begins: with a new record, or after the rounds of one.
+//! The start of an experiment: a new record, or the rounds added to an existing one.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::paths;
 use crate::stderr::message;
 use crate::turn::Holder;
 
-/// Where an experiment begins.
+/// How an experiment begins.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one")]
 pub enum Beginning {
     /// With a new record.
     New(Header),
-    /// After the rounds of a record, which lies at this path.
+    /// After the rounds of the record at this path.
     After(Record, Continuation, PathBuf),
 }
 
@@ -31,7 +31,7 @@ impl Beginning {
         }
     }
 
-    /// The same, where a process beside it may hold the settings.
+    /// Notes the process that holds the settings, if there is one.
     pub(super) fn under(mut self, settings: &Settings) -> Self {
         if let (Self::New(header), Settings::HeldBy(pid)) = (&mut self, settings) {
             let holder = Holder(Some(*pid)).to_string();
@@ -43,7 +43,7 @@ impl Beginning {
         self
     }
 
-    /// The record, ready for more trials.
+    /// Opens the record for more trials.
     pub fn recorder(self, named: Option<&Path>) -> Result<Recorder> {
         match self {
             Self::New(header) => {
@@ -57,7 +57,7 @@ impl Beginning {
     }
 }
 
-/// The path that was named, or a new one in the user's state folder.
+/// The path that the user named, or a new one in the user's state folder.
 fn record_path(named: Option<&Path>, header: &Header) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.to_owned()),
@@ -65,8 +65,7 @@ fn record_path(named: Option<&Path>, header: &Header) -> Result<PathBuf> {
     }
 }
 
-/// The program of the command, by which the record is named: of a line for the shell the first
-/// word.
+/// The program that names the record: the command's, or the first word of a shell line.
 fn program(plan: &Plan) -> &str {
     let first = plan.command.first().map_or("", String::as_str);
     if plan.shell {

@@ -1,5 +1,4 @@
-//! Carrying out a plan on its host: the policies are applied, the rounds run, the machine is put
-//! back, and the record is reported.
+//! Carries out a plan on its host: applies the policies, runs the rounds, restores the machine, and reports the record.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,25 +37,25 @@ use crate::output::{self, Output};
 use crate::stderr::{chain, message, message_lines};
 use crate::{invoker, left_over, paths, turn};
 
-/// The files of an experiment, in addition to those of the output flags, and what is told of it.
+/// The files of an experiment in addition to those of the output flags, and the kind of its progress messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
-    /// What is told meanwhile.
+    /// The kind of progress messages.
     pub telling: Telling,
     /// Our own stdin, which each trial reads.
     pub stdin: Option<&'a Input>,
-    /// The record; a new file in its usual place where none is named.
+    /// The path of the record; `None` for a new file in its usual place.
     pub record: Option<&'a Path>,
-    /// What the report is written to.
+    /// The files for the report.
     pub report: ReportFiles<'a>,
 }
 
-/// Carries a plan out on this host, keeps the record, and reports.
+/// Carries out a plan on this host, keeps the record, and reports.
 ///
 /// # Errors
 ///
-/// What makes measuring impossible: a policy that cannot be realised, another experiment, a place
-/// where nothing can be written. What was measured before an error is reported first.
+/// Measuring is impossible: a policy cannot be realised, another experiment runs, or a file cannot be written. Earlier
+/// results are reported first.
 pub fn conduct(
     root: &Root,
     options: &Options,
@@ -68,11 +67,11 @@ pub fn conduct(
     carry_out(root, options, beginning, files, output)
 }
 
-/// Carries a plan out on this host and keeps the record, which is another's to report.
+/// Carries out a plan on this host and keeps the record; the caller reports it.
 ///
 /// # Errors
 ///
-/// As [`conduct`]; what was measured before an error is in the record.
+/// As for [`conduct`]; trials measured before an error are in the record.
 #[cfg(feature = "attribute")]
 pub fn gather(
     root: &Root,
@@ -109,11 +108,11 @@ fn begin(
     Ok((turn, Beginning::New(header)))
 }
 
-/// Runs trials from the beginning on, keeps the record, and reports.
+/// Runs the trials, keeps the record, and reports.
 ///
 /// # Errors
 ///
-/// As [`conduct`], but that policies are realised.
+/// As for [`conduct`], except that policies are realised already.
 pub fn carry_out(
     root: &Root,
     options: &Options,
@@ -131,7 +130,7 @@ pub fn carry_out(
     Ok(exit_of(&record, judged))
 }
 
-/// Runs trials and keeps them: the record, its path, and what cut it short.
+/// Runs trials and records them; returns the record, its path, and the error that cut it short.
 fn observe(
     root: &Root,
     options: &Options,
@@ -161,10 +160,10 @@ fn observe(
     Ok((record, path, trouble))
 }
 
-/// The record with its trials, why they ended, and what could not be put back after them.
+/// The record with its trials, the reason for their end, and the settings that could not be restored.
 type Measured = (Recorder, Result<StopReason>, Vec<String>);
 
-/// Runs the trials with the machine ready for them, and puts it back.
+/// Prepares the machine, runs the trials, and restores the machine.
 fn measure(
     root: &Root,
     options: &Options,
@@ -190,7 +189,7 @@ fn measure(
     Ok((recorder, ended, left))
 }
 
-/// Ends the record, or leaves it without an end where measuring itself failed.
+/// Ends the record, or leaves it without an end if measuring failed.
 fn close(
     recorder: Recorder,
     ended: Result<StopReason>,
@@ -206,12 +205,12 @@ fn close(
     }
 }
 
-/// The settings that a process beside the experiment changed during it.
+/// The settings that another process changed during the experiment.
 fn changed_meanwhile(root: &Root, header: &Header) -> Option<String> {
     let holder = header.settings_held_by.as_ref()?;
     let differences = host_differences(&header.host, &paths::host(root).ok()?);
     let text = format!(
-        "{holder} changed settings meanwhile: {}",
+        "{holder} changed settings during the experiment: {}",
         differences.join("; ")
     );
     (!differences.is_empty()).then(|| {
@@ -220,7 +219,7 @@ fn changed_meanwhile(root: &Root, header: &Header) -> Option<String> {
     })
 }
 
-/// Why an experiment ended before its first trial was over.
+/// Explains why an experiment ended before its first trial.
 fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
     match ended {
         Ok(_) => exit::interrupted("nothing was measured yet"),
@@ -228,7 +227,7 @@ fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
     }
 }
 
-/// Shows what was measured.
+/// Shows the results.
 ///
 /// # Errors
 /// The record cannot be compared, or the report cannot be written.
@@ -249,15 +248,13 @@ pub fn show(
     Ok(exit)
 }
 
-/// The same trouble, and that it cost no measurement.
+/// Adds to an error that no measurement was lost.
 fn kept(trouble: anyhow::Error) -> anyhow::Error {
     let text = chain(&trouble);
-    trouble.context(format!(
-        "{text}; the record holds everything that was measured"
-    ))
+    trouble.context(format!("{text}; the record holds all measurements"))
 }
 
-/// The error that ends the program, once everything that was measured before it is shown.
+/// Shows the trials measured so far and returns the error that ends the program.
 fn shown_before(
     record: &Record,
     path: &Path,
@@ -278,7 +275,7 @@ fn shown_before(
     error
 }
 
-/// Returns the header of a record that is made now.
+/// Returns the header of a new record.
 pub fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
     Header {
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -292,14 +289,15 @@ pub fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation
     }
 }
 
-/// A command line as it can be written down.
+/// A command line as lossy UTF-8 text.
 pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
 }
 
-/// The same with `--` before the command, so that a command line that is made of it knows whose a flag is.
+/// The same with `--` before the command, so that flags of the command cannot be taken for ours when the line is parsed
+/// again.
 fn parted(mut words: Vec<String>, command: &[String]) -> Vec<String> {
     if !command.is_empty() && words.ends_with(command) && !words.iter().any(|it| it == "--") {
         words.insert(words.len() - command.len(), "--".to_owned());
@@ -307,7 +305,7 @@ fn parted(mut words: Vec<String>, command: &[String]) -> Vec<String> {
     words
 }
 
-/// What could not be put back, in words for the record and for stderr.
+/// Describes for the record and stderr the settings that could not be restored.
 fn left_behind(
     left_behind: hugewise_linux::machine::error::Result<Vec<LeftBehind>>,
     fragmented: Option<String>,
@@ -340,7 +338,7 @@ fn exit_of(record: &Record, judged: Exit) -> Exit {
     }
 }
 
-/// Returns false if latencies were asked for, and the source gave nothing in any trial.
+/// Returns false if latencies were requested and no trial gave any.
 fn reads_latencies(record: &Record) -> bool {
     let is_read = |trial: &Trial| {
         let readings = trial.readings.iter();

@@ -17,11 +17,11 @@ use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};
 
-/// Whether a command that was given is that of the record, which alone can be run: `kept` is what
-/// stood on the command line that made it.
+/// Checks that a given command equals the record's, the only one that `--continue` can run. `kept` is the command on
+/// the original command line.
 ///
 /// # Errors
-/// It is another one.
+/// The command is different.
 pub fn check_command(kept: &[OsString], given: &[OsString]) -> Result<()> {
     if given.is_empty() || given == kept {
         return Ok(());
@@ -34,11 +34,11 @@ pub fn check_command(kept: &[OsString], given: &[OsString]) -> Result<()> {
     )))
 }
 
-/// What is added to a record on this host, where `options` are those of the record but for the
-/// limits, which are about what is added.
+/// Plans the rounds to add to a record on this host. `options` are those of the record, except for the limits, which
+/// apply to the added rounds.
 ///
 /// # Errors
-/// The command line means something else by now, or the host is another or has other settings.
+/// The command line now has another meaning, or the host or its settings are different.
 pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuation> {
     let kept = &record.header.plan;
     let differences = host_differences(&record.header.host, host);
@@ -75,10 +75,10 @@ pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuat
     })
 }
 
-/// Refuses another input than that of the rounds before.
+/// Refuses an input that differs from that of the earlier rounds.
 ///
 /// # Errors
-/// The two are not equally long.
+/// The two have different lengths.
 pub fn check_input(record: &Record, input: Option<&Input>) -> Result<()> {
     let told = |bytes: Option<u64>| bytes.map_or("nothing".to_owned(), bytes_text);
     let (before, now) = (record.header.stdin_bytes, input.map(Input::bytes));
@@ -92,7 +92,7 @@ pub fn check_input(record: &Record, input: Option<&Input>) -> Result<()> {
     )))
 }
 
-/// When the added rounds end.
+/// The bounds for the added rounds.
 fn bounds(record: &Record, limits: Limits) -> Bounds {
     let kept = &record.header.plan.bounds;
     let done = record.rounds_run();

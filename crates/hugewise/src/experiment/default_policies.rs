@@ -1,5 +1,5 @@
-//! How much memory the usual policies make huge in the warm-up: of two that tell the same of huge pages, the one that costs
-//! less is run.
+//! Compares how much memory the default policies make huge in the warm-up. If two show the same about huge pages, only
+//! the cheaper one is run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,26 +12,26 @@ use hugewise_experiment::run::record::{Header, RemovalReason};
 use hugewise_experiment::run::trial::Trial;
 use hugewise_text::number::quantity;
 
-/// One that reaches this share of what another reaches tells the same.
+/// The share of another policy's huge memory at which a policy shows the same.
 const AS_MUCH: f64 = 0.9;
 
-/// What was huge at most in the first trial of each policy, in bytes; `None` where that is not known.
+/// Peak huge memory in the first trial of each policy, in bytes; `None` if unknown.
 #[derive(Debug, Default)]
 pub(super) struct UsualReach {
     huge: RefCell<BTreeMap<String, Option<f64>>>,
 }
 
-/// The policies between which the reach decides.
+/// The policies that this comparison decides between.
 struct Rivals<'a> {
-    /// It sets the machine's mode, or has a tracer or a library advise what is mapped.
+    /// Sets the system-wide mode, or has a tracer or a library advise the mappings.
     always: &'a Policy,
-    /// It has malloc advise what it maps, and makes malloc work otherwise too.
+    /// Makes malloc advise its mappings, which also changes how malloc works.
     malloc: &'a Policy,
     malloc_alone: &'a Policy,
 }
 
 impl UsualReach {
-    /// Whether a trial of one of the rivals is to come.
+    /// Returns true if a rival has not run yet.
     pub(super) fn is_open(&self, header: &Header) -> bool {
         let known = self.huge.borrow();
         let rivals = Rivals::of(&header.plan);
@@ -39,7 +39,7 @@ impl UsualReach {
         rivals.is_some_and(|it| !is_known(it.always) || !is_known(it.malloc))
     }
 
-    /// Learns from a trial; the policies that need not run, and why.
+    /// Learns from a trial; returns the policies that need not run, with the reasons.
     pub(super) fn learn(&self, header: &Header, trial: &Trial) -> BTreeMap<String, RemovalReason> {
         let was_open = self.is_open(header);
         let huge = trial.value(MetricId::HugeAnonPeakBytes);
@@ -92,7 +92,7 @@ impl UsualReach {
     }
 }
 
-/// The policy, and what tells the cost of its means.
+/// The policy, and the controls that measure the cost of its mechanism.
 fn means_of_always<'a>(plan: &'a Plan, always: &'a Policy) -> Vec<&'a Policy> {
     let idle = plan.policies.iter().filter(|it| it.is_idle_means());
     std::iter::once(always).chain(idle).collect()
@@ -128,7 +128,7 @@ mod tests {
 
     const MIB: f64 = 1_048_576.0;
 
-    /// The usual policies of an ordinary user, `thp=always` by this means.
+    /// The default policies of an ordinary user, with `thp=always` realised by this tracer.
     fn record(tracer: TreeTracer) -> Record {
         let kept = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -153,7 +153,7 @@ mod tests {
         record
     }
 
-    /// What is spared where `thp=always` makes so many MiB huge, and `malloc=thp`.
+    /// The policies dropped when `thp=always` and `malloc=thp` make this many MiB huge.
     fn spared(tracer: TreeTracer, always: f64, malloc: f64) -> Vec<String> {
         let record = record(tracer);
         let reach = UsualReach::default();

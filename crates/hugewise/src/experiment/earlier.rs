@@ -1,4 +1,4 @@
-//! Earlier records of the same experiment, beside a report.
+//! Adds earlier records of the same experiment to a report.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,7 @@ use hugewise_experiment::run::report::Report;
 use super::recorder;
 use super::records::{header, newest, word};
 
-/// The report beside the earlier records of the same experiment, where the record is one of the user's
-/// folder.
+/// The report with the earlier records of the same experiment, if its record is in the user's folder.
 pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
     if word(path).is_none() || !is_enough(report.record) {
         return report;
@@ -26,15 +25,15 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
     })
 }
 
-/// Whether a record has the rounds that an answer needs. One that was cut off says nothing beside one that
-/// was not.
+/// Returns true if a record has the rounds that an answer needs. A record that was cut off cannot be compared with one
+/// that was not.
 fn is_enough(record: &Record) -> bool {
     let plan = &record.header.plan;
     record.compared_rounds() >= fewest_rounds_of(&plan.policies, &plan.baseline, plan.blocks)
 }
 
-/// The records of the user's folder that were begun before this one and are of the same experiment. It
-/// is the headers that say so: a record that was read has lost the policies that were dropped at once.
+/// The earlier records of the same experiment in the user's folder. Compares the headers, because reading a record
+/// removes the policies that were dropped at once.
 fn earlier(path: &Path) -> Vec<history::Entry> {
     let Some(own) = header(path) else {
         return Vec::new();

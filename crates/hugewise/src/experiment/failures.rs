@@ -1,4 +1,4 @@
-//! Failures of the first trials: those of huge pages, and those of the means that gives them.
+//! Failures in the first trials, caused by huge pages or by the mechanism that provides them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use hugewise_experiment::run::trial::{Clash, Trial};
 /// A failure of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The end of the command.
+    /// How the command ended.
     how: String,
-    /// A known reason why the means of the policy breaks the command.
+    /// A known reason why the policy's mechanism breaks the command.
     pub clash: Option<Clash>,
 }
 
@@ -26,7 +26,7 @@ impl Failure {
         }
     }
 
-    /// Returns the reason to drop the policy.
+    /// Returns the reason for which the policy is dropped.
     pub fn reason(self) -> RemovalReason {
         match self.clash {
             Some(clash) => RemovalReason::OurMeans {
@@ -54,12 +54,12 @@ impl Failures {
         *known = known.take().filter(|_| failure.is_some());
     }
 
-    /// Forgets a policy, which is put in force in another way from now on.
+    /// Forgets the failures of a policy that is now applied in another way.
     pub fn forget(&self, policy: &str) {
         self.first.borrow_mut().remove(policy);
     }
 
-    /// Returns the policies that always failed; none if the baseline is one.
+    /// Returns the policies that always failed; empty if the baseline is one of them.
     pub fn found(&self, header: &Header) -> BTreeMap<String, Failure> {
         let first = self.first.borrow();
         let failed = first
@@ -73,7 +73,7 @@ impl Failures {
     }
 }
 
-/// A means that breaks the command without a huge page breaks it with huge pages too.
+/// A mechanism that breaks the command without huge pages is also the cause with huge pages.
 fn explained(header: &Header, failed: BTreeMap<String, Failure>) -> BTreeMap<String, Failure> {
     let realisation = |policy: &str| header.realisations.get(policy);
     let controls = header.plan.policies.iter();
@@ -95,7 +95,7 @@ fn has_same_means(one: &Realisation, other: &Realisation) -> bool {
     is_traced(one) && is_traced(other) || is_preloaded(one) && is_preloaded(other)
 }
 
-/// The reason that a trial itself shows. A filter of system calls kills by SIGSYS.
+/// The reason that the trial shows. A seccomp filter kills with SIGSYS.
 fn clash(realisation: &Realisation, trial: &Trial) -> Option<Clash> {
     if !realisation.is_traced() && realisation.library.is_none() {
         return None;
@@ -109,7 +109,7 @@ fn clash(realisation: &Realisation, trial: &Trial) -> Option<Clash> {
     }
 }
 
-/// The policy with another means, if a tracer breaks the command and the user did not ask for one.
+/// The policy with another mechanism, if a tracer breaks the command and the user did not ask for one.
 pub fn without_tracer(policy: &Policy, realisation: &Realisation, clash: Clash) -> Option<Policy> {
     let may_change = policy.settings.means.is_none() && realisation.tracer == TreeTracer::Huge;
     (clash.is_about_tracing() && may_change).then(|| {

@@ -1,4 +1,4 @@
-//! `--fragment`: free memory kept in a stated state during an experiment.
+//! `--fragment`: keeps free memory in a chosen state during an experiment.
 
 use std::cell::RefCell;
 
@@ -17,23 +17,23 @@ use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::stderr::message;
 
-/// A state this close to another counts as the same.
+/// Maximum difference between two states that count as the same.
 const TOLERANCE: f64 = 0.05;
 
-/// The state, as long as this exists.
+/// Keeps the state until it is dropped.
 #[derive(Debug)]
 pub struct Fragmentation<'a> {
     root: &'a Root,
     page_bytes: u64,
     huge_bytes: u64,
     percent: u32,
-    /// The share in small blocks that was found.
+    /// The share in small blocks before the experiment.
     found: f64,
     held: RefCell<Fragmented>,
 }
 
 impl<'a> Fragmentation<'a> {
-    /// Reaches the state of the plan, if it has one.
+    /// Establishes the state of the plan, if it has one.
     pub fn begin(root: &'a Root, header: &Header, interrupt: &Interrupt) -> Result<Option<Self>> {
         let Some(percent) = header.plan.fragment else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl<'a> Fragmentation<'a> {
         }))
     }
 
-    /// Reaches the state again, before a trial.
+    /// Restores the state before a trial.
     pub fn repair(&self) -> Result<(), String> {
         let repaired = self.held.borrow_mut().repair();
         repaired
@@ -91,7 +91,7 @@ impl<'a> Fragmentation<'a> {
         if now().is_ok_and(back) {
             return None;
         }
-        // It takes root, and where it is refused programs mend the state as they end.
+        // Compaction needs root. Without it, memory recovers as programs end.
         let _ = compact(self.root);
         let left = now().ok().filter(|&share| !back(share))?;
         Some(format!(

@@ -14,16 +14,16 @@ use hugewise_linux::machine::root::Root;
 use crate::interrupt::Interrupt;
 use crate::stderr::message;
 
-/// What is warmed beyond the largest trial so far, as a factor.
+/// Factor by which the warmed memory exceeds the largest trial so far.
 const MARGIN: f64 = 1.25;
-/// What is warmed at least: the first trial's need is unknown.
+/// Minimum size to warm; the first trial's need is unknown.
 const LEAST_BYTES: u64 = 64 * MIB;
-/// What is touched and held after a rest, to see how cold memory is.
+/// Size to touch and hold after a rest, to see how cold memory is.
 const SAMPLE_BYTES: u64 = 32 * MIB;
-/// The size of a block where the kernel has no huge pages.
+/// Block size if the kernel has no huge pages.
 const USUAL_BLOCK: u64 = 2 * MIB;
 
-/// The state of free memory, made before each trial.
+/// The state of free memory, set up before each trial.
 #[derive(Debug)]
 pub struct FreeMemory<'a> {
     root: &'a Root,
@@ -31,14 +31,14 @@ pub struct FreeMemory<'a> {
     state: HostMemory,
     page_bytes: u64,
     block_bytes: u64,
-    /// The most that a trial took so far.
+    /// Peak memory of the trials so far.
     taken_bytes: Cell<u64>,
-    /// What touching warmed memory took in the trials so far, in seconds.
+    /// Times for touching warmed memory in the trials so far, in seconds.
     warm_touches: RefCell<Vec<f64>>,
     shortage_reported: Cell<bool>,
 }
 
-/// What was touched before a trial, and what stays held while it runs.
+/// The memory touched before a trial, and the part held while it runs.
 #[derive(Debug, Default)]
 pub struct Before {
     touch: Option<FirstTouch>,
@@ -46,7 +46,7 @@ pub struct Before {
 }
 
 impl<'a> FreeMemory<'a> {
-    /// The state that the plan asks for.
+    /// The state that the plan requests.
     pub fn new(root: &'a Root, interrupt: &'a Interrupt, header: &Header) -> Self {
         let host = &header.host;
         let block = host.pmd_bytes().or(host.taken_back_bytes());
@@ -62,7 +62,7 @@ impl<'a> FreeMemory<'a> {
         }
     }
 
-    /// Brings about the state of the plan for a trial of a policy.
+    /// Sets up the plan's state for a trial of a policy.
     pub fn prepare(&self, policy: &Policy) -> Result<Before, String> {
         match self.state {
             HostMemory::AsIs => Ok(Before::default()),
@@ -71,8 +71,7 @@ impl<'a> FreeMemory<'a> {
         }
     }
 
-    /// Rests, then looks how cold memory is. What was looked at stays held, so that the trial gets
-    /// other memory.
+    /// Rests, then measures how cold memory is. The sampled memory stays held, so that the trial gets other memory.
     pub fn rest(&self, time: Duration) -> Result<Before, String> {
         self.interrupt.wait(time);
         let bytes = SAMPLE_BYTES.min(self.room()?);
@@ -84,7 +83,7 @@ impl<'a> FreeMemory<'a> {
         })
     }
 
-    /// What is warm is handed over while the trial runs. A pool is filled in one go.
+    /// Warms memory and frees it for the trial. A pool is filled at once.
     fn warm(&self, pool_bytes: u64) -> Result<Before, String> {
         let wanted = (self.taken_bytes.get() as f64 * MARGIN) as u64;
         let wanted = wanted.max(LEAST_BYTES).saturating_add(pool_bytes);
@@ -109,8 +108,8 @@ impl<'a> FreeMemory<'a> {
         room.map_err(|error| format!("free memory: {error}"))
     }
 
-    /// Notes what was touched before a trial that is over, marks the trial if its memory did not
-    /// become warm, and learns what the next one needs.
+    /// Notes the memory touched before a finished trial, marks the trial if its memory did not become warm, and updates
+    /// the estimate for the next one.
     pub fn note(&self, trial: &mut Trial, before: Before) {
         trial.first_touch = before.touch;
         let taken = trial.taken_bytes(self.page_bytes, self.block_bytes);
@@ -122,7 +121,7 @@ impl<'a> FreeMemory<'a> {
         }
     }
 
-    /// The first quarter of the trials so far is quiet.
+    /// Compares with the lower quartile of the trials so far, which counts as quiet.
     fn judge(&self, touch: &FirstTouch) -> Option<Mark> {
         let mut touches = self.warm_touches.borrow_mut();
         touches.extend(touch.warm_touch_seconds);
@@ -134,7 +133,7 @@ impl<'a> FreeMemory<'a> {
         })
     }
 
-    /// What a trial takes is known after the first.
+    /// Reports only after the first trial, which shows how much a trial needs.
     fn report_shortage(&self, bytes: u64, wanted: u64) {
         if self.taken_bytes.get() > 0 && !self.shortage_reported.replace(true) {
             message(format_args!(
@@ -147,7 +146,7 @@ impl<'a> FreeMemory<'a> {
     }
 }
 
-/// The memory of the pools that a policy makes.
+/// The memory of the pools that a policy creates.
 fn pool_bytes(policy: &Policy) -> u64 {
     let pools = policy.settings.hugetlb.iter();
     pools

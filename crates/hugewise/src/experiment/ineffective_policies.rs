@@ -1,5 +1,5 @@
-//! Policies that cannot act on the program, under which it fails, or which tell no more than others: found by the first
-//! trials, and dropped.
+//! Policies that the first trials show to be useless: they cannot act on the program, it fails under them, or they show
+//! no more than others. They are dropped.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,21 +18,21 @@ use super::failures::Failures;
 use super::recorder::Recorder;
 use crate::exit;
 
-/// The policies of an experiment that cannot act, as far as its trials showed.
+/// The policies of an experiment that cannot act, according to its trials so far.
 #[derive(Debug, Default)]
 pub struct IdlePolicies {
-    /// Why, by name.
+    /// The reasons, by policy name.
     reasons: RefCell<BTreeMap<String, RemovalReason>>,
     /// How the first trials failed.
     pub failures: Failures,
-    /// The files that were executed.
+    /// The executed files, by path.
     executables: RefCell<BTreeMap<String, Option<Executable>>>,
-    /// What the usual policies reach; `None` where the user named others, who wants them all.
+    /// What the default policies reach; `None` if the user chose policies, which are all kept.
     reach: Option<UsualReach>,
 }
 
 impl IdlePolicies {
-    /// The same for the usual policies, of which some may tell no more than others.
+    /// The same for the default policies, some of which may show no more than others.
     pub fn of_the_usual() -> Self {
         Self {
             reach: Some(UsualReach::default()),
@@ -40,30 +40,30 @@ impl IdlePolicies {
         }
     }
 
-    /// Whether a trial that is to come may show that some tell no more than others.
+    /// Returns true if a later trial can still show that some policies show no more than others.
     pub fn is_open(&self, header: &Header) -> bool {
         let is_open = |reach: &UsualReach| reach.is_open(header);
         header.plan.bench.is_none() && self.reach.as_ref().is_some_and(is_open)
     }
 
-    /// Whether none was found since the last were dropped.
+    /// Returns true if none was found since the last drop.
     pub fn is_empty(&self) -> bool {
         self.reasons.borrow().is_empty()
     }
 
-    /// Whether a policy is one of them.
+    /// Returns true if a policy is one of them.
     pub fn has(&self, policy: &str) -> bool {
         self.reasons.borrow().contains_key(policy)
     }
 
-    /// Learns from a trial. A bench runs a program of our own, which is made for its policies.
+    /// Learns from a trial. Skips benches: their program is our own, made for its policies.
     pub fn learn(&self, header: &Header, trial: &Trial) {
         if header.plan.bench.is_some() {
             return;
         }
         self.learn_what_acts(header, trial);
         let spared = self.reach.as_ref().map(|it| it.learn(header, trial));
-        // That it cannot act says more.
+        // The reason that a policy cannot act is more informative.
         for (policy, why) in spared.unwrap_or_default() {
             self.reasons.borrow_mut().entry(policy).or_insert(why);
         }
@@ -88,15 +88,14 @@ impl IdlePolicies {
         }
     }
 
-    /// The first round is over: the policies under which every trial failed are dropped, where the
-    /// baseline is no such one.
+    /// Drops, after the first round, the policies under which every trial failed, unless the baseline is one of them.
     pub fn judge_failures(&self, header: &Header) {
         for (policy, failure) in self.failures.found(header) {
             self.add(policy, failure.reason());
         }
     }
 
-    /// Adds one that was found elsewhere.
+    /// Adds a policy that was found elsewhere.
     pub fn add(&self, policy: String, why: RemovalReason) {
         self.reasons.borrow_mut().insert(policy, why);
     }
@@ -134,7 +133,7 @@ impl IdlePolicies {
     /// Drops them before a round.
     ///
     /// # Errors
-    /// The baseline is one of them, or nothing is left to compare with it.
+    /// The baseline is one of them, or nothing remains to compare with it.
     pub fn drop_from(&self, recorder: &mut Recorder, round: u32) -> Result<()> {
         for (policy, why) in self.reasons.take() {
             let removal = Removal { round, policy, why };
@@ -162,7 +161,7 @@ impl IdlePolicies {
     }
 }
 
-/// Whether a policy sets something that a program may not heed.
+/// Returns true if a policy sets something that a program can ignore.
 fn sets_program(policy: &Policy) -> bool {
     let Settings {
         malloc,
@@ -173,7 +172,7 @@ fn sets_program(policy: &Policy) -> bool {
     malloc.is_some() || text.is_some() || !runtimes.is_empty()
 }
 
-/// Whether a policy is reached by a library that a program may not map.
+/// Returns true if a policy uses a library that a program may not load.
 fn preloads(header: &Header, policy: &Policy) -> bool {
     let realisation = header.realisations.get(&policy.name);
     realisation.is_some_and(|it| it.library.is_some())

@@ -1,4 +1,4 @@
-//! `--latency READER:FILE`: the files that a trial wrote, as opposed to older ones.
+//! `--latency READER:FILE`: tells the files that a trial wrote from older ones.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,19 +18,19 @@ use hugewise_linux::file::read::{open_regular, read_within};
 
 use crate::invoker;
 
-/// More than this is no log of one trial.
+/// Maximum file size, in bytes; a log of one trial is smaller.
 const LARGEST: u64 = 256 << 20;
 
-/// As much of stdout as is kept of a trial.
+/// How much of a trial's stdout is kept, in bytes.
 const STDOUT_KEPT: usize = 16 << 20;
 
-/// How a source begins that names files in the folder of a trial.
+/// The prefix of a source that names files in the trial's folder.
 pub const FOLDER: &str = "{dir}/";
 
-/// Files by their names with what is in them, or why there are none.
+/// The files' names and contents, or why there are none.
 type Documents = Result<Vec<(String, Vec<u8>)>, String>;
 
-/// Where the latencies of a trial are read from after it.
+/// The place where the latencies of a trial are read after it.
 #[derive(Debug)]
 pub enum LatencyFiles {
     /// The stdout of the trial.
@@ -42,7 +42,7 @@ pub enum LatencyFiles {
 }
 
 impl LatencyFiles {
-    /// Looks before a trial. Relative paths are relative to the workload's directory.
+    /// Notes the files before a trial. Relative paths are relative to the workload's directory.
     pub fn before(source: Option<&LatencySource>, directory: Option<&Path>) -> Self {
         match source.map(|source| &source.place) {
             None | Some(LatencyPlace::Stdout) => Self::Stdout,
@@ -69,11 +69,10 @@ impl LastLook for LatencyFiles {
     }
 }
 
-/// Files in the folder of a server: of a trial that starts it, all; of a later load, those that
-/// it wrote.
+/// Files in a server's folder: all of them for a trial that starts the server, and only those written by a later load.
 #[derive(Debug)]
 pub struct TrialFolder {
-    /// With its placeholders.
+    /// The pattern with its placeholders.
     pattern: String,
     before: RefCell<BTreeMap<PathBuf, State>>,
     found: RefCell<Documents>,
@@ -89,7 +88,7 @@ impl TrialFolder {
         }
     }
 
-    /// Names tell no folder, whose own is another in each start.
+    /// Reported names contain `{dir}` instead of the folder, which changes with each start.
     fn read(&self, places: &Places) -> Documents {
         let files = ChangedFiles {
             pattern: PathBuf::from(places.fill(&self.pattern)),
@@ -111,13 +110,13 @@ pub struct ChangedFiles {
     before: BTreeMap<PathBuf, State>,
 }
 
-/// The state of a file, to know whether it was written anew or only appended to.
+/// The state of a file, to detect whether it was rewritten or only appended to.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     inode: u64,
     length: u64,
     modified: (i64, i64),
-    /// Of the contents; `None` of a file that is too large to be read.
+    /// A hash of the contents; `None` if the file is too large to read.
     fingerprint: Option<u64>,
 }
 
@@ -134,7 +133,7 @@ impl ChangedFiles {
         }
     }
 
-    /// The contents of the files that are new or were written anew, by their names.
+    /// The names and contents of the files that are new or were rewritten.
     fn documents(&self) -> Documents {
         let mut documents = Vec::new();
         for path in matching(&self.pattern) {
@@ -169,7 +168,7 @@ impl ChangedFiles {
 }
 
 impl State {
-    /// `None` for what is no plain file.
+    /// Returns `None` if this is not a regular file.
     fn of(path: &Path) -> Option<Self> {
         let file = open(path).ok()?;
         let facts = file.metadata().ok()?;
@@ -182,7 +181,7 @@ impl State {
     }
 }
 
-/// Whether the file begins with all that it held before.
+/// Returns true if the file still begins with its earlier contents.
 fn is_appended(before: &State, bytes: &[u8]) -> bool {
     let length = usize::try_from(before.length).unwrap_or(usize::MAX);
     let old = bytes.get(..length).filter(|old| !old.is_empty());
@@ -195,7 +194,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Opens a file with the rights of the workload's user, who may have put anything there.
+/// Opens a file with the permissions of the workload's user, who may have put anything there.
 fn open(path: &Path) -> io::Result<File> {
     let rights = invoker::rights().map_err(io::Error::other)?;
     rights.lend(|| open_regular(path))
@@ -205,8 +204,7 @@ fn contents(file: File) -> io::Result<Vec<u8>> {
     read_within(file, LARGEST)
 }
 
-/// The files that a path names, in the order of their names; its last part may hold `*` (any
-/// letters) and `?` (one letter).
+/// The files that match a path, sorted by name; its last part can hold `*` (any letters) and `?` (one letter).
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     if !is_pattern(&name) {
@@ -226,7 +224,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The latencies of one trial, from its stdout or from the files that it wrote.
+/// Reads the latencies of one trial, from its stdout or from the files that it wrote.
 pub fn read(source: &LatencySource, stdout: &[u8], files: LatencyFiles) -> Reply {
     let documents = match files {
         LatencyFiles::Changed(files) => files.documents(),

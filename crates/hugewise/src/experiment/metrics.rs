@@ -1,4 +1,4 @@
-//! Metrics that the user names: those that do not exist are refused before anything runs.
+//! Checks the metrics that the user names; unknown ones are refused before anything runs.
 
 use anyhow::Result;
 use hugewise_experiment::run::gate::{Gate, GateSubject};
@@ -8,12 +8,12 @@ use hugewise_text::suggest::nearest;
 
 use crate::exit;
 
-/// Whether a metric is one of the table or of those that the workload prints.
+/// Returns true for a metric of the table or one that the workload prints.
 pub(super) fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
     metric::find(name).is_some() || printed.iter().any(|printed| printed.name == name)
 }
 
-/// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
+/// Refuses conditions on unknown metrics: a gate with a typing error would never close.
 pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Program]) -> Result<()> {
     let exists = |gate: &&Gate| match gate.subject {
         GateSubject::Metric => is_known(&gate.metric, printed),
@@ -33,7 +33,7 @@ pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Progra
     }
 }
 
-/// A hint for a metric that does not exist.
+/// A hint for an unknown metric.
 pub(super) fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
     let printed = printed.iter().map(|printed| printed.name.as_str());
     let known = MetricId::all().map(|id| -> &str { id.name() });

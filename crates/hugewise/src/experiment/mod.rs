@@ -1,6 +1,6 @@
-//! An experiment, from its plan to its report: what `run` and `bench` do.
+//! An experiment, from its plan to its report: the core of `run` and `bench`.
 
-/// The cells of a bench, where the program has benches.
+/// The cells of a bench, if the program is built with benches.
 pub mod cells;
 
 /// The plan: options on a host, checked.
@@ -12,7 +12,7 @@ pub mod metrics;
 /// The command under a policy.
 pub mod workload;
 
-/// What runtimes make of the settings of a policy.
+/// How runtimes respond to the settings of a policy.
 pub mod runtimes;
 
 /// Policies that cannot act on the program.
@@ -24,19 +24,19 @@ pub mod continuation;
 /// Failures of the first trials.
 pub mod failures;
 
-/// What a run would leave out.
+/// The policies that a run would drop.
 pub mod predicted_drops;
 
 /// `run --dry-run`.
 pub mod preview;
 
-/// Where an experiment begins.
+/// The start of an experiment.
 pub mod beginning;
 
-/// The whole experiment: apply, run, record, put back, report.
+/// The whole experiment: apply, run, record, restore, report.
 pub mod conduct;
 
-/// The report, and what `--fail-if` makes of it.
+/// The report and its `--fail-if` conditions.
 pub mod report;
 
 /// Our own stdin, for every trial.
@@ -45,13 +45,13 @@ pub mod stdin;
 /// The record as a file.
 pub mod recorder;
 
-/// The records that lie in their usual place.
+/// The records in their usual place.
 pub mod records;
 
 /// Earlier records of the same experiment.
 pub mod earlier;
 
-/// What a program can be told itself, beside a report.
+/// The program's own setting, as advice in a report.
 pub mod own_setting;
 
 mod announcement;

@@ -1,4 +1,4 @@
-//! From options to an experiment: the one place where words become a plan.
+//! From options to an experiment: the only place that turns words into a plan.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -32,11 +32,12 @@ use crate::options::{Options, Streams, check_workload};
 use crate::program;
 use hugewise_text::suggest::hint;
 
-/// No new round of a bench begins after it, unless the user says otherwise: its cells each take a part of a trial.
+/// No new round of a bench begins after this time, unless the user sets another: each of its cells takes a part of a
+/// trial.
 pub const USUAL_BENCH_TIME: Duration = Duration::from_secs(180);
-/// More rounds only where they are asked for.
+/// The round limit, unless the user asks for more.
 pub(super) const MOST_ROUNDS: u32 = 400;
-/// Rounds of a policy that is measured alone.
+/// Rounds of a policy that is measured without a comparison.
 pub(super) const ROUNDS_ALONE: u32 = 10;
 
 impl Options {
@@ -49,7 +50,7 @@ impl Options {
         }
     }
 
-    /// What the machine is taken for.
+    /// The purpose for which the machine is taken.
     pub fn purpose(&self) -> Purpose {
         match self.reach() {
             Reach::System | Reach::Machine => Purpose::Change,
@@ -57,7 +58,7 @@ impl Options {
         }
     }
 
-    /// The plan on this host; `clock_seed` is used when no seed was given.
+    /// The plan on this host; `clock_seed` is used without `--seed`.
     pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
         let programs = self.programs()?;
         check_workload(self, &programs)?;
@@ -111,8 +112,8 @@ impl Options {
         }
     }
 
-    /// Who makes the heap of the command, or of the first program. Only the usual policies ask, and
-    /// the whole file is read for it.
+    /// The allocator of the command, or of the first program. Only the default policies need it, and finding it means
+    /// reading the whole file.
     fn heap(&self, programs: &[Program]) -> Heap {
         if self.names_policies() {
             return Heap::default();
@@ -124,7 +125,7 @@ impl Options {
         executable.map(|it| it.heap()).unwrap_or_default()
     }
 
-    /// What is executed first, as far as a line for the shell names it.
+    /// The first executed program, as far as a shell line shows it.
     fn first_word(&self, programs: &[Program]) -> Option<OsString> {
         let line = self.command.first();
         match line.filter(|_| self.shell && programs.is_empty()) {
@@ -148,7 +149,7 @@ impl Options {
         if policies.is_empty() {
             self.check_system(host)?;
             policies = defaults(host, self.reach(), heap);
-            // Between programs, each has a gain from malloc=thp as a whole.
+            // Between programs, only the total gain from malloc=thp matters.
             let is_left_out = |it: &Policy| it.settings.is_malloc_alone() && !programs.is_empty();
             policies.retain(|it| !is_left_out(it));
             let controls = policies
@@ -157,7 +158,7 @@ impl Options {
             let behind = controls.unwrap_or(policies.len());
             policies.splice(behind..behind, self.own_arguments(host, programs));
         }
-        // One policy alone asks what it changes.
+        // A single policy is compared with as-is.
         if let [alone] = policies.as_slice()
             && self.baseline.is_none()
             && alone.settings != Settings::default()
@@ -168,8 +169,8 @@ impl Options {
         Ok(policies)
     }
 
-    /// The arguments by which the program itself asks for huge pages, where it would get some. Those
-    /// of one program are no policy for others.
+    /// The arguments with which the program itself requests huge pages, if it would get any. Arguments of one program
+    /// are no policy for others.
     fn own_arguments(&self, host: &Host, programs: &[Program]) -> Option<Policy> {
         if !programs.is_empty() || !heeds_advice(host) {
             return None;
@@ -179,8 +180,8 @@ impl Options {
         own_setting::arguments(&file, &texts(&self.command))
     }
 
-    /// Refuses `--system` where it gives nothing: the usual policies would be those without it. A policy that
-    /// was named is refused by what it needs, and free memory is fragmented without a right.
+    /// Refuses `--system` if it has no effect: the default policies would be those without it. A named policy is
+    /// refused for its own needs, and fragmenting free memory needs no privilege.
     fn check_system(&self, host: &Host) -> Result<()> {
         if !self.system || host.user.can_write_thp || self.fragment.is_some() {
             return Ok(());
@@ -198,12 +199,12 @@ impl Options {
         Err(exit::refused(format!("nothing was run: --system: {why}")))
     }
 
-    /// Whether policies were chosen.
+    /// Returns true if the user chose policies.
     pub(super) fn names_policies(&self) -> bool {
         !self.policy.is_empty() || !self.axes().is_empty()
     }
 
-    /// Refuses places in a command without a value, values without a place, and arguments that are there.
+    /// Refuses placeholders without a value, values without a placeholder, and arguments that are set already.
     fn check_places(&self, programs: &[Program], policies: &[Policy]) -> Result<()> {
         let check = |program| Workload::among(self, program, policies).check(policies);
         match programs.is_empty() {
@@ -212,7 +213,7 @@ impl Options {
         }
     }
 
-    /// What the usual policies leave out; nothing where policies were chosen.
+    /// The policies that the defaults leave out; `None` if the user chose policies.
     fn not_tried(&self, host: &Host, heap: Heap) -> Option<Omission> {
         let is_usual = !self.names_policies();
         is_usual
@@ -220,7 +221,7 @@ impl Options {
             .flatten()
     }
 
-    /// The state of free memory, which is all programs' memory.
+    /// The checked state of free memory, which all programs share.
     fn checked_fragment(&self) -> Result<Option<u32>> {
         if self.fragment.is_some() && !self.system {
             return Err(exit::usage(
@@ -271,11 +272,11 @@ impl Options {
         Err(exit::usage(format!("--latency …:{path}: {problem}")))
     }
 
-    /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
+    /// A comparison ends as soon as it is decided; a policy without a comparison runs a few times.
     fn bounds(&self, policies: usize, fewest: u32) -> Result<Bounds> {
         let (usual, most) = match policies {
             0 | 1 => (ROUNDS_ALONE, ROUNDS_ALONE),
-            // A demand is judged by an interval, also where pages tell that a policy does nothing.
+            // A `--fail-if` needs an interval, even if the pages show that a policy does nothing.
             _ if !self.demands.fail_if.is_empty() => (fewest, MOST_ROUNDS),
             _ => (1, MOST_ROUNDS),
         };
@@ -293,8 +294,7 @@ impl Options {
                     "--max-rounds {max_rounds} is less than --min-rounds {min_rounds}"
                 ))),
                 None if max_rounds == 0 => Err(exit::usage("--max-rounds 0: need at least 1")),
-                // Fewer rounds than the usual minimum were asked for: the interval will say
-                // what they are worth.
+                // The user asked for fewer rounds than the default minimum; the interval will show their worth.
                 None => Ok(self.bounds_of(max_rounds, max_rounds)),
             };
         }
@@ -355,14 +355,14 @@ fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
     )))
 }
 
-/// A command line as it can be written down.
+/// A command line as lossy UTF-8 text.
 fn texts(words: &[OsString]) -> Vec<String> {
     let words = words.iter().map(|word| word.to_string_lossy());
     words.map(Cow::into_owned).collect()
 }
 
-/// The same policy given twice is a fair question (an A/A test): the second gets a number.
-/// The same name for different settings is not.
+/// Numbers the second of two equal policies, because an A/A test is a valid question. Refuses the same name for
+/// different settings.
 fn name_apart(policies: &mut [Policy]) -> Result<()> {
     let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for index in 0..policies.len() {
@@ -370,7 +370,7 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
         if let Some((first, count)) = seen.get_mut(&name) {
             if policies[*first].settings != policies[index].settings {
                 return Err(exit::usage(format!(
-                    "two different policies are called `{name}`; give one of them another name"
+                    "two different policies are called `{name}`; rename one"
                 )));
             }
             *count += 1;
@@ -382,10 +382,10 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
     Ok(())
 }
 
-/// How a policy is reached on a host.
+/// How a policy is realised on a host.
 ///
 /// # Errors
-/// What stands in the way, a line each.
+/// The obstacles, one per line.
 pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisation> {
     realise(policy, host, reach).map_err(|obstacles| {
         let obstacles: Vec<String> = obstacles.iter().map(|it| plain(&it.to_string())).collect();
@@ -393,7 +393,7 @@ pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisa
     })
 }
 
-/// How every policy of the plan is reached, or all that stands in the way, before anything runs.
+/// How every policy of the plan is realised, or all obstacles, before anything runs.
 pub fn realise_all(
     plan: &Plan,
     host: &Host,
@@ -406,7 +406,7 @@ pub fn realise_all(
             Ok(realisation) => {
                 realisations.insert(policy.name.clone(), realisation);
             }
-            // Those of one program are those of all.
+            // The obstacles of one program are those of all.
             Err(_) if plan.program_of(&policy.name) != plan.programs.first() => {}
             Err(unreachable) => {
                 obstacles.extend(

@@ -1,4 +1,4 @@
-//! Which policies a run would leave out, as far as the files of its programs tell.
+//! Predicts from the files of the programs which policies a run would drop.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use hugewise_linux::apply::executable::read_executable;
 
 use crate::program;
 
-/// Why, by the names of the policies. A line for the shell does not tell what it starts.
+/// The reasons, by policy name. The programs that a shell line starts are unknown.
 pub fn left_out(
     plan: &Plan,
     realisations: &BTreeMap<String, Realisation>,
@@ -32,7 +32,7 @@ pub fn left_out(
     plan.policies.iter().filter_map(why).collect()
 }
 
-/// Why the library by which a policy is reached cannot be preloaded.
+/// Why the policy's library cannot be preloaded.
 pub fn cannot_preload(file: &Executable, realisation: &Realisation, path: &str) -> Option<String> {
     let is_static = realisation.library.is_some() && file.loader.is_none();
     is_static.then(|| format!("{path} is statically linked, and nothing is preloaded into it"))

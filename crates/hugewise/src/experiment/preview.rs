@@ -1,4 +1,4 @@
-//! `run --dry-run`: the experiment that would be run, and what it would set.
+//! `run --dry-run`: shows the experiment and the settings it would write.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::predicted_drops::left_out;
 use crate::exit;
 use crate::output::{self, Format, Output};
 
-/// Prints it.
+/// Prints the preview.
 pub fn show(
     plan: &Plan,
     realisations: &BTreeMap<String, Realisation>,
@@ -93,7 +93,7 @@ fn document(
     Document::new([Section::default().with(lead).with(fields)])
 }
 
-/// The command, or those of the programs that are compared.
+/// The command, or those of the compared programs.
 fn commands(plan: &Plan) -> Vec<Field> {
     let command = |words: &[String]| one_line(&words.join(" "));
     let programs = plan.programs.iter();
@@ -106,7 +106,7 @@ fn commands(plan: &Plan) -> Vec<Field> {
     fields
 }
 
-/// What would be tried with another right, and the command for it.
+/// The policies that another privilege would allow, with the command for it.
 fn not_tried(plan: &Plan) -> Option<Field> {
     let omission = plan.not_tried.as_ref()?;
     let made_by = words(std::env::args_os().filter(|word| word != "--dry-run"));
@@ -118,7 +118,7 @@ fn not_tried(plan: &Plan) -> Option<Field> {
     ))
 }
 
-/// A command without the breaks of its lines.
+/// A command on one line.
 fn one_line(text: &str) -> String {
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,5 +1,4 @@
-//! Progress on stderr while an experiment runs: a line that changes on a terminal, else a line
-//! from time to time.
+//! Progress on stderr while an experiment runs: a status line on a terminal, otherwise a line at intervals.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal, stderr};
@@ -16,13 +15,13 @@ use hugewise_linux::machine::terminal;
 use super::progress_line::fitted;
 use crate::stderr::{line, message, message_lines};
 
-/// What is told of an experiment while it runs.
+/// The kind of progress messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telling {
-    /// How its policies do.
+    /// Interim results of the policies.
     #[default]
     Policies,
-    /// How far it is: its policies are no answer, such as the rows of a design.
+    /// Only the elapsed rounds: its policies are no answer, such as the rows of a design.
     Rows,
 }
 
@@ -31,14 +30,14 @@ pub enum Telling {
 pub enum Audience {
     /// A person at a terminal.
     Person,
-    /// Whoever reads a log.
+    /// A reader of a log.
     Log,
     /// Nobody: `--quiet`, or the workload's own output is shown.
     Nobody,
 }
 
 impl Audience {
-    /// Who reads stderr.
+    /// The audience of stderr.
     pub fn of_stderr() -> Self {
         match stderr().is_terminal() {
             true => Self::Person,
@@ -46,8 +45,7 @@ impl Audience {
         }
     }
 
-    /// How long rounds go on before the first estimate is worked out: a log of a short experiment
-    /// has none.
+    /// How long rounds run before the first estimate is computed: a log of a short experiment has none.
     fn patience(self) -> Duration {
         match self {
             Self::Person => Duration::ZERO,
@@ -56,7 +54,7 @@ impl Audience {
         }
     }
 
-    /// How often the estimate is worked out anew at the most.
+    /// Minimum time between two estimates.
     fn interval(self) -> Duration {
         match self {
             Self::Person => Duration::from_millis(500),
@@ -66,27 +64,26 @@ impl Audience {
     }
 }
 
-/// The progress: the time left, the estimate so far, and what runs now.
+/// The progress: the time left, the estimate so far, and the current action.
 #[derive(Debug)]
 pub struct Progress {
     audience: Audience,
     bar: ProgressBar,
-    /// When it was told last how far the rounds are.
+    /// When the round progress was last shown.
     told: Cell<Instant>,
     so_far: RefCell<String>,
-    /// Dropped as soon as something is said: until then a log hears that the first trial runs.
+    /// Dropped at the first message; until then a log reports that the first trial runs.
     silence: RefCell<Option<Sender<()>>>,
 }
 
-/// A log hears within five seconds that something happens.
+/// A log has its first line within five seconds.
 const SILENCE: Duration = Duration::from_secs(4);
 
-/// Says that the first trial runs, and from time to time that it still does, until something else
-/// is said.
+/// Reports that the first trial runs, and repeats this at intervals until another message comes.
 fn break_silence() -> Sender<()> {
     let (sender, said) = channel();
     let is_silent = move |time| said.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-    // Where no thread can be started, only these lines are missing.
+    // If no thread can be started, only these lines are missing.
     let _ = thread::Builder::new().spawn(move || {
         let began = Instant::now();
         if is_silent(SILENCE) {
@@ -101,7 +98,7 @@ fn break_silence() -> Sender<()> {
 }
 
 impl Progress {
-    /// Begins.
+    /// Starts the progress.
     pub fn begin(audience: Audience, telling: Telling) -> Self {
         let target = match audience {
             Audience::Person => ProgressDrawTarget::stderr_with_hz(5),
@@ -121,7 +118,7 @@ impl Progress {
         }
     }
 
-    /// Something begins, such as a trial.
+    /// Shows the start of an action, such as a trial.
     pub fn now(&self, left: Option<Duration>, what: &str) {
         let left = left.map(|left| format!("up to {} left", rough(left)));
         let columns = terminal::columns(stderr()).unwrap_or(80).into();
@@ -137,12 +134,12 @@ impl Progress {
         self.bar.set_message(plain(&line.text));
     }
 
-    /// What comes now is no round, and adds nothing to what is known so far.
+    /// Ends the rounds: the next trials add nothing to the estimates.
     pub fn rounds_are_over(&self) {
         self.so_far.borrow_mut().clear();
     }
 
-    /// A round is over. `so_far` works out what is known, and is asked only where somebody sees it.
+    /// Shows the end of a round. `so_far` computes the estimates, and is called only if somebody sees them.
     pub fn round_over<E>(
         &self,
         left: Option<Duration>,

@@ -1,22 +1,22 @@
-//! The line of progress on a terminal: as much as fits, the least useful left out.
+//! The progress line on a terminal. If it is too long, the least useful parts are left out.
 
 use hugewise_text::wrap::{display_width, shortened};
 
-/// Between the estimates of policies.
+/// The separator between the estimates of policies.
 pub(super) const BETWEEN: &str = "; ";
 
-/// Columns of ` for 12m`, which stands behind what runs now.
+/// Columns reserved for ` for 12m`, which follows the current action.
 const ELAPSED: usize = 9;
 
-/// A line, and whether what runs now ends it: how long it runs already may follow.
+/// A line, and whether it ends with the current action, whose elapsed time can then follow.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) text: String,
     pub(super) ends_with_now: bool,
 }
 
-/// The time left, what is known so far, and what runs now, in so many columns. The estimates of the last
-/// policies go first, then what runs now.
+/// Fits the time left, the estimates and the current action into this number of columns. Leaves out the estimates of
+/// the last policies first, then the current action.
 pub(super) fn fitted(left: Option<&str>, so_far: &str, now: &str, columns: usize) -> Line {
     let all: Vec<&str> = so_far.split(BETWEEN).collect();
     let known = |count: usize| match all.len() - count {

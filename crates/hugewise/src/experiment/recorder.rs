@@ -1,4 +1,4 @@
-//! The record on disk: appended and flushed per trial, so that nothing measured is lost.
+//! The record on disk: appended and flushed per trial, so that no measurement is lost.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -19,7 +19,7 @@ use super::records::{self, LAST};
 use crate::stderr::{chain, message};
 use crate::{exit, file, invoker, paths};
 
-/// A record that is being written, with the same record in memory.
+/// A record that is written to a file and kept in memory as well.
 #[derive(Debug)]
 pub struct Recorder {
     record: Record,
@@ -29,7 +29,7 @@ pub struct Recorder {
     trouble: Option<anyhow::Error>,
 }
 
-/// Where a record lies: its folder, held open, and its name there.
+/// The location of a record: its folder, held open, and its name there.
 #[derive(Debug)]
 struct Place {
     folder: Folder,
@@ -47,7 +47,7 @@ impl Place {
         })
     }
 
-    /// The same of the file that a link leads to.
+    /// The place of the file that a link leads to.
     fn of_file(path: &Path) -> std::io::Result<Self> {
         let rights = invoker::rights().map_err(std::io::Error::other)?;
         Self::of(&rights.lend(|| fs::canonicalize(path))?)
@@ -55,7 +55,8 @@ impl Place {
 }
 
 impl Recorder {
-    /// Makes the file, which must not exist yet, and writes the header. It belongs to the user who called us, also through sudo.
+    /// Creates the file, which must not exist yet, and writes the header. The file belongs to the invoking user, also
+    /// through sudo.
     pub fn create(path: &Path, header: Header) -> Result<Self> {
         let (place, file) = create_new(path)?;
         let mut recorder = Self {
@@ -72,7 +73,7 @@ impl Recorder {
         }
     }
 
-    /// Opens the file of a record again, to add rounds. A torn last line is cut off.
+    /// Reopens the file of a record to add rounds. A torn last line is cut off.
     pub fn resume(path: &Path, mut record: Record, continuation: Continuation) -> Result<Self> {
         let opened = Place::of_file(path).and_then(|place| {
             let mut file = place.folder.open_file(&place.name)?;
@@ -100,8 +101,8 @@ impl Recorder {
         }
     }
 
-    /// Adds a trial. Trouble with the disk does not end an experiment: the trial stays in
-    /// memory and in the report, and the trouble is reported at the end.
+    /// Adds a trial. A disk error does not end an experiment: the trial stays in memory and in the report, and the
+    /// error is reported at the end.
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
         self.record.push(trial);
@@ -113,7 +114,7 @@ impl Recorder {
         u32::try_from(trials).unwrap_or(u32::MAX)
     }
 
-    /// Drops a policy. Those that are left may need fewer rounds.
+    /// Drops a policy. The remaining ones may need fewer rounds.
     pub fn remove(&mut self, removal: Removal) {
         self.append(&Line::Drop(removal.clone()));
         self.record.remove(removal);
@@ -123,18 +124,18 @@ impl Recorder {
         *least = least.map(|least| least.min(fewest));
     }
 
-    /// Puts a policy in force by another means.
+    /// Applies a policy by another mechanism.
     pub fn change_means(&mut self, change: ChangeOfMeans) {
         self.append(&Line::Means(change.clone()));
         self.record.change_means(change);
     }
 
-    /// Whether it holds no trial.
+    /// Returns true if it holds no trial.
     pub fn is_empty(&self) -> bool {
         self.record.trials.is_empty() && self.record.cold.is_empty()
     }
 
-    /// Removes the file, which tells nothing.
+    /// Removes the file, which has no content of use.
     pub fn discard(self) {
         let Place { folder, name } = &self.place;
         if self.file.is_some_and(|file| folder.has(name, &file)) {
@@ -142,25 +143,25 @@ impl Recorder {
         }
     }
 
-    /// Where it lies.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was recorded so far.
+    /// The record so far.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Writes the last line and hands the record over, with what went wrong on the disk.
+    /// Writes the last line; returns the record with the disk error, if any.
     pub fn finish(mut self, end: End) -> (Record, Option<anyhow::Error>) {
         self.append(&Line::End(end.clone()));
         self.record.end = Some(end);
         (self.record, self.trouble)
     }
 
-    /// Hands over what was recorded until measuring itself failed, and why it did. The file gets
-    /// no last line: it is that of an experiment that was cut short.
+    /// Returns the record up to a failure of measuring, with its error. The file gets no last line, as if the
+    /// experiment had been killed.
     pub fn abandon(mut self, error: anyhow::Error) -> (Record, Option<anyhow::Error>) {
         let why = format!("the experiment was cut short: {}", chain(&error));
         self.record.warnings.push(why);
@@ -206,7 +207,8 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     written.with_context(|| format!("writing {}", path.display()))
 }
 
-/// Returns a file of the same record that can grow. A gzip file is unpacked next to itself and stays as it is.
+/// Returns a file of the same record that can grow. A gzip file is unpacked into a new file next to it and stays
+/// unchanged.
 ///
 /// # Errors
 /// The unpacked file exists already, or it cannot be written.
@@ -228,7 +230,7 @@ pub fn growable(path: PathBuf) -> Result<PathBuf> {
     Ok(plain)
 }
 
-/// Appends a line, or leaves the file as it was before: a torn line is cut off again.
+/// Appends a line, or leaves the file unchanged: a torn line is cut off again.
 fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
     let before = file.stream_position()?;
     let written = file
@@ -242,7 +244,7 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
     written
 }
 
-/// How many bytes of a file are whole lines.
+/// The length of the whole lines of a file, in bytes.
 fn whole_lines(file: &mut File) -> std::io::Result<u64> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
@@ -260,12 +262,12 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
     record::parse(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }
 
-/// What a page holds, or the bytes of another file as they are.
+/// The bytes of the record in a page, or those of any other file unchanged.
 pub fn source(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>> {
     page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }
 
-/// Reads a record that the program finds by itself: what is no regular file is an error, and is not waited for.
+/// Reads a record that the program discovered. Anything but a regular file is an error, so the call never blocks.
 pub fn read_found(path: &Path) -> Result<Record> {
     parse(path, &read_back(path)?)
 }
@@ -276,7 +278,7 @@ pub fn read_back(path: &Path) -> Result<Vec<u8>> {
     bytes.with_context(|| format!("reading the record {}", path.display()))
 }
 
-/// Reads the file of a record.
+/// Reads the bytes of a record's file.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     file::read(path).map_err(|error| {
         let name = path.display();

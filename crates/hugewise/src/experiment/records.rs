@@ -24,13 +24,13 @@ use crate::{exit, invoker, paths};
 /// The name of the newest record; `last~1` is the one before it.
 pub const LAST: &str = "last";
 
-/// The ends of the file of a record.
+/// The file name extensions of a record.
 const ENDINGS: [&str; 2] = [".jsonl", ".jsonl.gz"];
 
-/// Files of a folder about which it is said why they are left out.
+/// The maximum number of skipped files of a folder to report.
 const MOST_TOLD: usize = 10;
 
-/// Records on the first screen.
+/// The number of records on the first screen.
 const MOST: usize = 10;
 
 /// A record of the list.
@@ -45,7 +45,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether its command names a program.
+    /// Returns true if its command names a program.
     #[cfg(feature = "advise")]
     pub fn names(&self, program: &str) -> bool {
         let words = self
@@ -57,8 +57,8 @@ impl Entry {
     }
 }
 
-/// The file that a word means: `last~N` is the N-th before the newest, the name of a record of the user's folder
-/// that record, and all else is a path.
+/// The file that a word means: `last~N` is the N-th before the newest, a name means a record of the user's folder, and
+/// anything else is a path.
 pub fn find(word: &Path) -> Result<PathBuf> {
     let Some(place) = place(word) else {
         let named = (!word.exists()).then(|| named(word)).flatten();
@@ -80,7 +80,7 @@ pub fn find(word: &Path) -> Result<PathBuf> {
     })
 }
 
-/// The record of the user's folder with this name, with or without its ending.
+/// The record of the user's folder with this name, with or without its extension.
 fn named(word: &Path) -> Option<PathBuf> {
     let name = word.to_str().filter(|name| !name.contains('/'))?;
     let folder = paths::records().ok()?;
@@ -89,8 +89,8 @@ fn named(word: &Path) -> Option<PathBuf> {
     files.find(|path| has_ending(path) && path.is_file())
 }
 
-/// The name of a record of the user's folder, which [`find`] takes in place of its path. One that lies
-/// among temporary files is named by its path: nobody looks for it there.
+/// The name of a record of the user's folder, which [`find`] accepts instead of its path. A record in a temporary
+/// folder is named by its path, because nobody would search there.
 pub fn word(path: &Path) -> Option<String> {
     if paths::is_temporary(path) {
         return None;
@@ -104,13 +104,13 @@ fn has_ending(path: &Path) -> bool {
     stem(path).is_some()
 }
 
-/// The name of a record without its ending; `None` of other files.
+/// The name of a record without its extension; `None` for other files.
 fn stem(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
-/// The name of a packed record after it is unpacked.
+/// The file name of a packed record after unpacking.
 pub fn unpacked_name(path: &Path) -> PathBuf {
     match stem(path) {
         Some(name) => path.with_file_name(format!("{name}{}", ENDINGS[0])),
@@ -118,7 +118,7 @@ pub fn unpacked_name(path: &Path) -> PathBuf {
     }
 }
 
-/// How many records are newer than the one that the word means; `None` for a path.
+/// The number of records newer than the one that the word means; `None` for a path.
 fn place(word: &Path) -> Option<usize> {
     let rest = word.to_str()?.strip_prefix(LAST)?;
     match rest.strip_prefix('~') {
@@ -132,12 +132,12 @@ pub(super) fn newest() -> Result<Vec<PathBuf>> {
     Ok(in_folder(&paths::records()?))
 }
 
-/// The records of a folder, the newest first; none where it cannot be read.
+/// The records of a folder, newest first; empty if the folder cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
     read_folder(folder).unwrap_or_default()
 }
 
-/// The records of a folder, the newest first. What cannot be one, such as a pipe, is left out, and said once.
+/// The records of a folder, newest first. Files that cannot be records, such as pipes, are skipped and reported once.
 pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let rights = invoker::rights().map_err(std::io::Error::other)?;
     let entries = rights.lend(|| std::fs::read_dir(folder))?;
@@ -145,7 +145,7 @@ pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| has_ending(path))
         .collect();
-    // A packed record that was continued lies here twice: the unpacked file has all its trials.
+    // The folder has a packed record twice if it was continued: the unpacked file has all its trials.
     let is_outgrown = |path: &PathBuf| {
         let unpacked = unpacked_name(path);
         unpacked != *path && paths.contains(&unpacked)
@@ -162,7 +162,7 @@ pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
-/// When a file was written that may be a record.
+/// The modification time of a file that may be a record.
 fn look(path: &Path) -> std::io::Result<SystemTime> {
     let found = path.metadata()?;
     if !found.is_file() {
@@ -175,7 +175,7 @@ fn look(path: &Path) -> std::io::Result<SystemTime> {
     found.modified()
 }
 
-/// Says why a file is left out, once for each.
+/// Reports once per file why it is skipped.
 fn skipped(path: &Path, why: &std::io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,7 +184,7 @@ fn skipped(path: &Path, why: &std::io::Error) {
     }
 }
 
-/// All records, the newest first.
+/// All records, newest first.
 pub fn list() -> Result<Vec<Entry>> {
     let entry = |(place, path): (usize, PathBuf)| {
         let header = header(&path)?;
@@ -214,7 +214,7 @@ pub fn header(path: &Path) -> Option<Header> {
     }
 }
 
-/// The list for people: the newest records; all as a detail.
+/// The list for people: the newest records, and all of them as a detail.
 pub fn document(entries: &[Entry]) -> Document {
     let mut section = Section::default();
     if entries.is_empty() {

@@ -1,4 +1,4 @@
-//! The report of an experiment: given out, and judged by its `--fail-if` conditions.
+//! Writes the report of an experiment and judges its `--fail-if` conditions.
 
 use std::path::Path;
 
@@ -21,16 +21,15 @@ use crate::stderr::message;
 /// The files that a report is written to, in addition to stdout and the file of `--json`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportFiles<'a> {
-    /// The file of the curves.
+    /// The file for the curves.
     pub svg: Option<&'a Path>,
     /// The files for other programs.
     pub exports: &'a [ExportFile],
-    /// The page, where one may be wanted.
+    /// The HTML page, if the verb has the flag.
     pub page: Option<&'a PageFile>,
 }
 
-/// Writes the report to stdout and to the files that were named. `gates` are the test cases of
-/// an export.
+/// Writes the report to stdout and to the named files. `gates` become the test cases of an export.
 pub fn show(
     report: &Report<'_>,
     output: &Output,
@@ -47,8 +46,7 @@ pub fn show(
     shown
 }
 
-/// Writes the page, if a file for it was named. `record` reads the bytes of the record, which it
-/// holds.
+/// Writes the page, if the user named a file for it. `record` reads the record's bytes, which the page holds.
 pub fn write_page(
     report: Report<'_>,
     files: ReportFiles<'_>,
@@ -65,7 +63,7 @@ fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
         Format::Text => to_text(&report.document(style.width, style.verbose), &style),
         Format::Json => report.json(),
         Format::Csv => report.csv(),
-        // Markdown wraps by itself.
+        // The Markdown renderer wraps the lines.
         Format::Markdown => {
             let document = report.document(usize::MAX, style.verbose);
             to_markdown(&document, style.verbose)
@@ -73,7 +71,7 @@ fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
     }
 }
 
-/// Whether the command failed in every trial, so that there is nothing to report.
+/// Returns true if the command failed in every trial, so that there is nothing to report.
 fn is_failure(record: &Record) -> bool {
     let end = record
         .end
@@ -82,10 +80,10 @@ fn is_failure(record: &Record) -> bool {
     end.is_some_and(|end| end.reason == StopReason::WorkloadFails)
 }
 
-/// The signal of a page that cannot be had.
+/// SIGBUS, sent when no page is available.
 const BUS: i32 = 7;
 
-/// What ends a program by [`BUS`] besides its own mistakes.
+/// Possible causes of [`BUS`] other than a bug in the program.
 fn lacks_pool(host: &Host) -> String {
     let pages = |of: fn(&HugetlbPool) -> u64| host.hugetlb.values().map(of).sum::<u64>();
     format!(
@@ -96,7 +94,7 @@ fn lacks_pool(host: &Host) -> String {
     )
 }
 
-/// How a command failed, and its last words.
+/// How a command failed, and the end of its stderr.
 fn failure_text(record: &Record) -> String {
     let Some(trial) = record.trials.first() else {
         return String::new();
@@ -120,7 +118,7 @@ fn failure_text(record: &Record) -> String {
     text
 }
 
-/// The exit code that a report deserves, with the reason on stderr.
+/// Returns the exit code for a report, and prints the reason on stderr.
 pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
     let answer = report.answer();
     let gates: Vec<Judgement> = demands
@@ -160,7 +158,7 @@ fn has_no_value(report: &Report<'_>) -> bool {
     report.answer().word == Word::Failed
 }
 
-/// Gives the first reason why a trial that succeeded lacks the judged metric.
+/// Prints the first reason why a successful trial lacks the judged metric.
 fn tell_reason(report: &Report<'_>) {
     let metric = &report.answer().judged.metric;
     let mut trials = report.record.trials.iter().filter(|it| it.succeeded());
@@ -170,16 +168,16 @@ fn tell_reason(report: &Report<'_>) {
     }
 }
 
-/// Returns true if requests failed in most of a trial: no gate is open to that.
+/// Returns true if requests failed in most of a trial: then no gate can pass.
 fn fails_requests(record: &Record) -> bool {
     let mut outcomes = record.trials.iter().map(|trial| &trial.outcome);
     outcomes.any(|outcome| matches!(outcome, Outcome::RequestsFailed { .. }))
 }
 
-/// Judges a gate, and explains on stderr why it is not open.
+/// Judges a gate, and explains on stderr why it did not pass.
 fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
     let judgement = gate.judge(report.answer());
-    // Under --strict an open question ends with its own exit code.
+    // Under --strict an undecided gate has its own exit code.
     let (flag, follows) = match demands.strict {
         true => ("--strict: ", ""),
         false if fails_requests(report.record) => ("", ": requests failed"),

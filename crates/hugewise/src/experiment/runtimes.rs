@@ -1,4 +1,4 @@
-//! Settings of runtimes: the runtimes' own reports of them.
+//! Settings of runtimes, as reported by the runtimes themselves.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use hugewise_linux::machine::identity::Identity;
 
 use crate::options::Options;
 
-/// What runtimes made of each policy, by its name, once they were asked.
+/// The answers of the runtimes for each policy, by its name.
 #[derive(Debug, Default)]
 pub struct Runtimes(RefCell<BTreeMap<String, Answers>>);
 
 impl Runtimes {
-    /// What the runtimes of a command, as it is under a policy, make of that policy. They are asked while it is in
-    /// force, and once, because they would say the same again.
+    /// Asks the runtimes of a command, in the form it has under a policy, how they apply that policy. Asks while the
+    /// policy is active, and only once, because the answers would not change.
     pub fn ask(
         &self,
         options: &Options,
@@ -63,7 +63,7 @@ pub fn note_complaints(observed: &mut TrialObservation, settings: &Settings) {
     }
     let log = observed.served.as_ref().map(|served| &served.log);
     let printed = [&observed.stderr_tail, &observed.output].into_iter();
-    // A load speaks of itself: what a server says is in its log.
+    // A load describes itself; a server's messages are in its log.
     let printed: Vec<&Vec<u8>> = log.map_or_else(|| printed.collect(), |log| vec![log]);
     let said: Vec<String> = printed.into_iter().flat_map(|it| complaints(it)).collect();
     let marks = said.into_iter().map(|detail| Mark::NotApplied { detail });

@@ -17,9 +17,9 @@ use hugewise_linux::spawn::scratch_name;
 use crate::options::Options;
 use crate::{exit, invoker};
 
-/// More is refused, because it is kept where memory may be.
+/// The size limit of the input, in bytes, because it may be kept in memory.
 const LARGEST: u64 = 1 << 30;
-/// A pipe that nobody writes to may stay so for ever.
+/// How long to wait for the first data of a pipe; it may never have a writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The input of all trials, as a file.
@@ -27,16 +27,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Input {
     path: PathBuf,
     bytes: u64,
-    /// The folder of a copy, which goes with it.
+    /// The folder of a copy, removed with it.
     folder: Option<PathBuf>,
 }
 
 impl Input {
-    /// The file or pipe at our stdin; `None` where there is none, it is empty, or trials have
-    /// another input.
+    /// The file or pipe at our stdin; `None` if there is none, it is empty, or trials have another input.
     ///
     /// # Errors
-    /// It is too long, or nothing comes.
+    /// It is too long, or no data arrives.
     pub fn of_trials(options: &Options) -> Result<Option<Self>> {
         if options.stdin.is_some() || options.server.service.is_some() {
             return Ok(None);
@@ -53,7 +52,7 @@ impl Input {
         Ok(input.filter(|input| input.bytes > 0))
     }
 
-    /// These options, with the input.
+    /// These options with the input set.
     pub fn given_to(&self, options: Options) -> Options {
         Options {
             stdin: Some(self.path.clone()),
@@ -61,17 +60,17 @@ impl Input {
         }
     }
 
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// A file is read where it lies, unless it has no name or was read in part.
+    /// Uses a file in place, unless it has no name or was partly read.
     fn file(mut stdin: File) -> Result<Self> {
         let identity = |it: &fs::Metadata| (it.dev(), it.ino());
         let found = stdin.metadata()?;
         let path = fs::read_link("/proc/self/fd/0").unwrap_or_default();
-        // The workload's user must be able to read it there.
+        // The workload's user must be able to read the file.
         let there = invoker::rights()?.lend(|| open_regular(&path)?.metadata());
         let named = there.is_ok_and(|it| identity(&it) == identity(&found));
         if !named || stdin.stream_position()? > 0 {
@@ -120,7 +119,7 @@ impl Drop for Input {
     }
 }
 
-/// The blocks of a pipe, read by a thread of their own so that one can give up.
+/// The blocks of a pipe. A separate thread reads them, so that the caller can time out.
 fn blocks(mut stdin: File) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     let (sender, receiver) = channel();
     thread::Builder::new().spawn(move || {

@@ -1,4 +1,4 @@
-//! `--output keep`: what each trial printed, in files beside the record.
+//! `--output keep`: the output of each trial, in files next to the record.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,9 +25,8 @@ impl TrialOutput {
         Ok(Self { folder })
     }
 
-    /// Writes what one trial printed, under its number in the record: stdout (the last 16 MiB)
-    /// and the end of stderr (4 KiB); of a trial with a server those of the load, and the
-    /// server's log (the last 16 MiB).
+    /// Writes the output of one trial, under its number in the record: stdout (the last 16 MiB) and the end of stderr
+    /// (4 KiB). For a trial with a server these are the load's, plus the server's log (the last 16 MiB).
     pub fn write(&self, index: u32, observed: &TrialObservation) -> Result<()> {
         let streams = [
             ("stdout", &observed.output),
@@ -36,7 +35,7 @@ impl TrialOutput {
         let log = observed.served.as_ref().map(|it| ("service", &it.log));
         for (what, bytes) in streams.into_iter().chain(log) {
             let name = format!("{index:04}.{what}");
-            // The trial may have put something there.
+            // The trial may have created a file with this name.
             let _ = self.folder.remove(&name);
             let written = self
                 .folder

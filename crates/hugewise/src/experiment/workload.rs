@@ -1,4 +1,4 @@
-//! The command under a policy: its places filled, and its arguments among its words.
+//! The command under a policy, with its placeholders and arguments filled in.
 
 use std::ffi::OsString;
 
@@ -14,27 +14,27 @@ use hugewise_text::wrap::quoted_words;
 use crate::exit;
 use crate::options::Options;
 
-/// A command, as no policy has changed it yet.
+/// A command before a policy changes it.
 #[derive(Clone, Debug)]
 pub struct Workload {
     words: Vec<OsString>,
     form: Form,
-    /// Whether `{args}` is a place: some policy sets arguments, and the others put nothing there.
-    /// Else it is the command's own text.
+    /// True if `{args}` is a placeholder: some policy sets arguments, and for the others it is empty. Otherwise it is
+    /// the command's own text.
     has_arguments: bool,
 }
 
-/// Who reads the words.
+/// How the command is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The program itself.
+    /// As words, directly.
     Words,
-    /// A shell: there is one word, its line.
+    /// As one word, a shell line.
     Line,
 }
 
 impl Workload {
-    /// The command of an experiment, or one of its programs, under some of these policies.
+    /// The command of an experiment, or one of its programs, under any of these policies.
     pub fn among<'a>(
         options: &Options,
         program: Option<&Program>,
@@ -56,7 +56,7 @@ impl Workload {
         }
     }
 
-    /// Words that are run under one policy.
+    /// Words that run under one policy.
     pub fn alone(words: Vec<OsString>, policy: &Policy) -> Self {
         Self {
             words,
@@ -65,7 +65,7 @@ impl Workload {
         }
     }
 
-    /// The command without arguments of a policy.
+    /// The command without the arguments of a policy.
     fn plain(options: &Options, program: Option<&Program>) -> Self {
         let words = |it: &Program| it.command.iter().map(OsString::from).collect();
         Self {
@@ -78,14 +78,14 @@ impl Workload {
         }
     }
 
-    /// The words that are executed under a policy; [`check`](Self::check) came before.
+    /// The words to execute under a policy; call [`check`](Self::check) first.
     pub fn under(&self, settings: &Settings) -> Vec<OsString> {
         let shell = ["/bin/sh", "-c"].map(OsString::from).into_iter();
         let shell = shell.filter(|_| self.form == Form::Line);
         shell.chain(self.filled(settings)).collect()
     }
 
-    /// The command of a server under a policy. Its places of a trial come later.
+    /// The command of a server under a policy. The placeholders of a trial are filled in later.
     pub fn line_under(&self, settings: &Settings) -> CommandLine {
         let words = self.filled(settings).into_iter();
         let mut words = words.map(|word| word.to_string_lossy().into_owned());
@@ -98,7 +98,7 @@ impl Workload {
     fn filled(&self, settings: &Settings) -> Vec<OsString> {
         let fill = |word: OsString| match word.to_str().map(|text| fill(text, settings)) {
             Some(Ok(filled)) => filled.into(),
-            // Refused before anything ran; a word that is no text has no places.
+            // `check` refuses these cases; a word that is not text has no placeholders.
             _ => word,
         };
         self.with_arguments(&settings.args)
@@ -119,7 +119,7 @@ impl Workload {
         }
     }
 
-    /// Its words as they can be written down.
+    /// Its words as lossy UTF-8 text.
     fn texts(&self) -> Vec<String> {
         let words = self.words.iter();
         words
@@ -127,10 +127,10 @@ impl Workload {
             .collect()
     }
 
-    /// Refuses a place without a value, a value without a place, and arguments that are there.
+    /// Refuses a placeholder without a value, a value without a placeholder, and arguments that are set already.
     ///
     /// # Errors
-    /// What to write instead.
+    /// Suggests what to write.
     pub fn check(&self, policies: &[Policy]) -> Result<()> {
         let words = self.texts();
         for policy in policies {
@@ -157,7 +157,7 @@ impl Workload {
     }
 }
 
-/// Refuses a place of a runtime's setting without a value, and a value without a place.
+/// Refuses the placeholder of a runtime setting without a value, and a value without a placeholder.
 fn check_values(words: &[String], policy: &Policy) -> Result<()> {
     let missing = words.iter().find_map(|it| fill(it, &policy.settings).err());
     if let Some(key) = missing {

@@ -1,5 +1,4 @@
-//! Options that would make every trial fail, refused before anything runs: the failures of all
-//! trials would be later and less clear.
+//! Refuses options that would make every trial fail. A failure of all trials would come later and be less clear.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use hugewise_experiment::run::plan::Program;
 use super::Options;
 use crate::{exit, file, program};
 
-/// Refuses what cannot work.
+/// Refuses a workload that cannot work.
 pub fn check_workload(options: &Options, programs: &[Program]) -> Result<()> {
     if options.timeout == Some(Duration::ZERO) {
         return Err(exit::usage(
@@ -39,7 +38,7 @@ fn check_command(options: &Options) -> Result<()> {
         (true, _) => Err(exit::usage(
             "--shell takes one line: put the command in quotes",
         )),
-        // What comes before the trials may be what makes it.
+        // A command that runs before the trials may create the program.
         (false, _) if options.makes_programs() => Ok(()),
         (false, _) => program::find(program, options.directory.as_deref(), "--shell"),
     }
@@ -61,7 +60,7 @@ fn check_paths(options: &Options) -> Result<()> {
                 path.display()
             )));
         }
-        // A FIFO would be opened for good, and swallow what its writer has to say.
+        // Opening a FIFO would block, and consume its writer's data.
         if path.is_file() || !path.exists() {
             file::open(path)
                 .map_err(|error| exit::usage(format!("--stdin {}: {error}", path.display())))?;

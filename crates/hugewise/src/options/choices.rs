@@ -6,25 +6,25 @@ use clap::ValueEnum;
 use hugewise_experiment::run::plan::service::LoadPolicy;
 use hugewise_linux::sys::cpu;
 
-/// What becomes of the workload's output.
+/// How the workload's output is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Streams {
     /// Thrown away (the end of stderr is kept for failures)
     Discard,
     /// Shown on stderr
     Show,
-    /// Kept in files beside the record: NAME.output/0000.stdout and so on
+    /// Kept in files next to the record: NAME.output/0000.stdout and so on
     Keep,
 }
 
-/// Which stalls are timed.
+/// The stalls to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StallChoice {
     /// None
     Off,
-    /// Those that are rare
+    /// Only the rare ones
     Rare,
-    /// Those that come with every fault and every change of the address space, too
+    /// Also those that come with every fault and every change of the address space
     All,
 }
 
@@ -37,7 +37,7 @@ pub enum Switch {
     Off,
 }
 
-/// Whether the servers of all policies live at once.
+/// Whether the servers of all policies run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InterleaveChoice {
     /// Where addresses and memory allow it
@@ -48,7 +48,7 @@ pub enum InterleaveChoice {
     No,
 }
 
-/// Under which policy what loads a server runs.
+/// The policy that applies to the load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadUnder {
     /// None
@@ -66,7 +66,7 @@ impl From<LoadUnder> for LoadPolicy {
     }
 }
 
-/// Numbers of processors; at least one.
+/// Processor numbers; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processors(pub Vec<u32>);
 
@@ -76,7 +76,7 @@ impl FromStr for Processors {
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers = cpu::parse_members(text.as_bytes())?;
         if numbers.is_empty() {
-            return Err("no CPU is named; write 0-3,8".to_owned());
+            return Err("the list has no CPU; write 0-3,8".to_owned());
         }
         Ok(Self(numbers))
     }

@@ -27,13 +27,13 @@ pub struct Exports {
     )]
     pub files: Vec<ExportFile>,
 
-    /// The page.
+    /// The HTML page.
     #[command(flatten)]
     pub page: PageFile,
 }
 
 impl Exports {
-    /// Makes sure that the files can be written, before anything is measured.
+    /// Checks that the files can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
         self.page.check()?;
         for file in &self.files {
@@ -46,7 +46,7 @@ impl Exports {
     }
 }
 
-/// A format and where it goes.
+/// An export format and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportFile {
     /// The format.

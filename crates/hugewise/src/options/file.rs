@@ -1,4 +1,4 @@
-//! The experiment file as flags: it is turned into words of the command line, which clap parses.
+//! The experiment file as flags: its keys become words of the command line, which clap parses.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,17 +19,17 @@ use hugewise_text::suggest::hint;
 /// The verb that takes a file.
 const VERB: &str = "run";
 
-/// The keys that files may write in the plural, and their flags.
+/// Keys that files may write in the plural, with their flags.
 const PLURALS: [(&str, &str); 2] = [("policies", "policy"), ("metrics", "metric")];
 
-/// The words of the command line, with those of the experiment file in them where `run` was given
-/// one. Flags on the command line replace those of the file.
+/// The words of the command line. If `run` was given an experiment file, its flags are inserted; flags on the command
+/// line override them.
 ///
 /// # Errors
 ///
-/// The file cannot be read, a key is not a flag, or a value is not one of that flag.
+/// The file cannot be read, a key is not a flag, or a value is not valid for that flag.
 pub fn with_file(command: Command, words: Vec<OsString>) -> Result<Vec<OsString>> {
-    // What is wrong on the command line itself is told when it is parsed for good.
+    // The final parse reports errors of the command line itself.
     let Ok(matches) = command.try_get_matches_from(&words) else {
         return Ok(words);
     };
@@ -50,7 +50,7 @@ pub fn with_file(command: Command, words: Vec<OsString>) -> Result<Vec<OsString>
     Ok(joined(&words, run, read(path)?))
 }
 
-/// The file that stands in the place of the command.
+/// The experiment file, given instead of a command.
 fn file(run: &ArgMatches) -> Option<&Path> {
     let first = run.get_many::<OsString>("command")?.next()?;
     let path = Path::new(first);
@@ -77,10 +77,10 @@ fn read(path: &Path) -> Result<FileWords> {
     })
 }
 
-/// The verb, the flags of the file that are not given on the line, those that are, the command.
+/// The verb, the file's flags that the line does not set, the line's flags, the command.
 fn joined(words: &[OsString], run: &ArgMatches, file: FileWords) -> Vec<OsString> {
     let given = |id: &str| run.value_source(id) == Some(ValueSource::CommandLine);
-    // Policies and the matrix are one question: flags that answer it replace the file's answer.
+    // Policies and the matrix are one question: a flag for either replaces both of the file.
     let policies = given("policy") || given("matrix");
     let replaced = |id: &str| given(id) || (policies && matches!(id, "policy" | "matrix"));
     let (program, rest) = words.split_at(1);
@@ -98,10 +98,10 @@ fn joined(words: &[OsString], run: &ArgMatches, file: FileWords) -> Vec<OsString
     all
 }
 
-/// A file as words of the command line.
+/// An experiment file as words of the command line.
 #[derive(Debug, Default)]
 struct FileWords {
-    /// Each key by the name of its argument.
+    /// Each key, by the name of its argument.
     flags: Vec<(String, Vec<OsString>)>,
     command: Vec<OsString>,
 }
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for FileWords {
     }
 }
 
-/// Reads the keys of a file, each against the flag of its name.
+/// Reads the keys of a file, each as the flag of its name.
 struct Keys(Command);
 
 impl<'de> Visitor<'de> for Keys {
@@ -166,7 +166,7 @@ fn key_of(arg: &Arg) -> &str {
     arg.get_long().unwrap_or_else(|| arg.get_id().as_str())
 }
 
-/// The value of a key, which clap must be able to read.
+/// Reads the value of a key, which clap must accept.
 struct FlagValue<'a>(&'a Command, &'a Arg);
 
 impl<'de> DeserializeSeed<'de> for FlagValue<'_> {
@@ -203,7 +203,7 @@ fn words(arg: &Arg, value: Value) -> Result<Vec<OsString>, String> {
             let value = |value| Ok(format!("{flag}={}", text(value)?).into());
             values.into_iter().map(value).collect()
         }
-        // A command as a list of words; other flags refuse it.
+        // Only `command` is a list of words; other flags refuse one.
         (_, Value::Array(values)) => {
             let values: Result<Vec<String>, String> = values.into_iter().map(text).collect();
             let list = serde_json::to_string(&values?).map_err(|error| error.to_string())?;
@@ -222,7 +222,7 @@ fn text(value: Value) -> Result<String, String> {
     }
 }
 
-/// The reason why clap refuses a value, without the flag, which nobody typed.
+/// The reason why clap refuses a value, without the flag, which the user did not type.
 fn reason(error: &clap::Error) -> String {
     if let Some(source) = std::error::Error::source(error) {
         return source.to_string();
@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// What `run FLAGS FILE` is, where the file holds this text.
+    /// Parses `run FLAGS FILE` with this text in the file.
     fn options(flags: &[&str], text: &str) -> Result<Options> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.toml");

@@ -41,7 +41,7 @@ const WORKLOAD: &str = "The workload";
 const SERVER: &str = "A server under load";
 const JUDGE: &str = "What to judge";
 
-/// The keys of a policy come from their table.
+/// The help for policies, from the table of their keys.
 fn policy_help() -> String {
     format!(
         "Policy to try, as thp=never; repeat for more\n\n\
@@ -55,8 +55,8 @@ fn policy_help() -> String {
     )
 }
 
-/// The flags that a record has for all its rounds: all but [`Limits`]. A command may stand beside
-/// them; whether it is the record's is asked when that is read.
+/// The flags that are fixed for all rounds of a record: all except [`Limits`]. A command is allowed too; whether it
+/// equals the record's is checked when the record is read.
 pub fn fixed_by_record() -> Vec<clap::Id> {
     let ids = |command: clap::Command| -> Vec<clap::Id> {
         command
@@ -71,7 +71,7 @@ pub fn fixed_by_record() -> Vec<clap::Id> {
     all
 }
 
-/// How long an experiment goes on at the most: what may be said anew where one is continued.
+/// The limits of an experiment, which can be set again when it is continued.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Limits {
     /// Run at most N rounds [default: as many as 90 s allow]
@@ -80,13 +80,13 @@ pub struct Limits {
 
     /// End after TIME, e.g. 5m [default: 90s]
     ///
-    /// No round begins that would end later. Without it and without --max-rounds, as many rounds
-    /// are run as can decide at all, even if that takes longer.
+    /// No round begins that would end later. Without it and without --max-rounds, the fewest rounds that can decide are
+    /// always run, even if they take longer.
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = STOP)]
     pub max_time: Option<Duration>,
 }
 
-/// What an experiment is made of; every field is a flag of `run` and a key of the file.
+/// The definition of an experiment; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
     /// Policy to try, e.g. thp=never; repeat for more
@@ -102,42 +102,38 @@ pub struct Options {
 
     /// Program to compare, e.g. new=./new; repeat for more
     ///
-    /// Each program runs under every policy, and the first is what the others are compared with. CMD
-    /// is split into words as a shell does it, and no shell runs. What follows `--` is added to the
-    /// arguments of each. The report says which program is faster under each policy, and whether one
-    /// gains more from a policy than another.
+    /// Each program runs under every policy and is compared with the first one. CMD is split into words as a shell does
+    /// it, and no shell runs. Words after `--` are added to the arguments of each. The report shows which program is
+    /// faster under each policy, and whether one gains more from a policy than another.
     #[arg(long, value_name = "NAME=CMD", value_parser = parse_program, help_heading = TRY)]
     pub program: Vec<Program>,
 
     /// Policy that the others are compared with [default: the first]
     ///
-    /// A single policy is compared with as-is; with --baseline it is measured by itself.
+    /// A single policy is compared with as-is; with --baseline it is measured without a comparison.
     #[arg(long, hide_short_help = true, value_name = "NAME", help_heading = TRY)]
     pub baseline: Option<String>,
 
     /// Allow changing system settings during trials
     ///
-    /// What a killed experiment left changed is restored by the next one, or by `hugewise doctor
-    /// --undo`.
+    /// If an experiment is killed, the next one restores its settings, and so does `hugewise doctor --undo`.
     #[arg(long, help_heading = TRY)]
     pub system: bool,
 
     /// Keep this share of free memory fragmented, e.g. 80%
     ///
-    /// That is the share in blocks smaller than a huge page. Needs --system. A process beside the
-    /// trials holds memory for it, restores the state before each trial, and ends with the
-    /// experiment. The state is read before each trial. If free memory is more fragmented already,
-    /// it stays so.
+    /// This is the share in blocks smaller than a huge page. Needs --system. A helper process holds memory for it,
+    /// restores the state before each trial, and ends with the experiment. Free memory that is more fragmented already
+    /// stays so.
     #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_fragment, help_heading = TRY)]
     pub fragment: Option<u32>,
 
     /// Free memory in the host before each trial: warm, rest:TIME, as-is
     ///
-    /// A hypervisor that takes back free memory must find it anew at the first touch, which costs
-    /// milliseconds for a huge page, so a trial's time depends on what ran before it. `warm` touches
-    /// and frees what the trial will need right before it, not measured; it is the default where
-    /// free memory is taken back. `rest:3s` waits before each trial, so that memory is equally cold
-    /// for all. `as-is` does nothing.
+    /// A hypervisor that takes back free memory must find new memory at the first touch. That costs milliseconds for a
+    /// huge page, so a trial's time depends on earlier runs. `warm` touches and frees the trial's memory right before
+    /// it, not measured; it is the default on such a host. `rest:3s` waits before each trial, so that memory is equally
+    /// cold for all. `as-is` does nothing.
     #[arg(long, hide_short_help = true, value_name = "STATE", help_heading = TRY)]
     pub host_memory: Option<HostMemory>,
 
@@ -151,8 +147,8 @@ pub struct Options {
 
     /// Decide nothing before N rounds [default: the fewest that can]
     ///
-    /// Times need at least 5 rounds to decide, and up to 7 with many policies; a policy that changes
-    /// no page is told by 3. A policy alone, which is compared with nothing, is run 10 times.
+    /// Times need at least 5 rounds to decide, and up to 7 with many policies; 3 rounds show that a policy changes no
+    /// page. A single policy without a comparison is run 10 times.
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 
@@ -161,9 +157,8 @@ pub struct Options {
 
     /// Flags for a purpose: ci
     ///
-    /// `ci`: --max-time 5m unless a limit is given, and --wait 10m. --fail-if stops the pipeline where
-    /// a whole interval is beyond its limit; what is not decided is named on stderr and passes, unless
-    /// --strict is given.
+    /// `ci`: --max-time 5m unless a limit is given, and --wait 10m. --fail-if stops the pipeline if a whole interval is
+    /// beyond its limit. An undecided --fail-if is reported on stderr and passes, unless --strict is given.
     #[arg(long, hide_short_help = true, value_name = "NAME", hide_possible_values = true, help_heading = STOP)]
     pub preset: Option<Preset>,
 
@@ -171,10 +166,9 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]
     pub warmup: Option<u32>,
 
-    /// Wait for another experiment: TIME at the most, or no
+    /// Wait for another experiment: at most TIME, or no
     ///
-    /// On a terminal it is waited for without end by default, else not at all; then the exit code
-    /// is 6.
+    /// By default hugewise waits without limit on a terminal, and else not at all; then the exit code is 6.
     #[arg(long, hide_short_help = true, value_name = "TIME|no", help_heading = STOP)]
     pub wait: Option<Wait>,
 
@@ -213,16 +207,16 @@ pub struct Options {
 
     /// Stdin of each trial [default: the file or pipe at stdin, else /dev/null]
     ///
-    /// A pipe is read to its end once, at most 1 GiB, and each trial reads all of it. `--stdin
-    /// /dev/null` leaves it alone.
+    /// A pipe is read to its end once, at most 1 GiB, and each trial reads all of it. With `--stdin /dev/null` the pipe
+    /// is not read.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = WORKLOAD)]
     pub stdin: Option<PathBuf>,
 
     /// Output of the workload: show, discard, keep [default: discard]
     ///
-    /// Shown on stderr, because stdout is for the result. Kept in files beside the record:
-    /// NAME.output/0000.stdout and so on, by the number of the trial. The end of stderr is always
-    /// kept for the report of a failure.
+    /// `show` prints it on stderr, because stdout is for the result. `keep` writes files next to the record:
+    /// NAME.output/0000.stdout and so on, by the number of the trial. The end of stderr is always kept to report a
+    /// failure.
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHAT", help_heading = WORKLOAD)]
     pub output: Option<Streams>,
 
@@ -260,40 +254,37 @@ pub struct Options {
 
     /// Time kernel stalls: off, rare, all [default: rare]
     ///
-    /// Direct compaction, direct reclaim, zeroing and splits are rare, so timing them costs next to
-    /// nothing; `all` adds copy-on-write and waits for mmap_lock, at a fraction of a microsecond
-    /// each. Needs CAP_BPF and CAP_PERFMON; without them the report says so.
+    /// `rare` times direct compaction, direct reclaim, zeroing and splits, at next to no cost. `all` adds copy-on-write
+    /// and waits for mmap_lock, at a fraction of a microsecond each. Needs CAP_BPF and CAP_PERFMON; the report shows if
+    /// they are missing.
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHICH", help_heading = JUDGE)]
     pub stalls: Option<StallChoice>,
 
     /// Metric that the workload prints: 'NAME=REGEX'
     ///
-    /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
-    /// the number; lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
-    /// Several matches are the values of one trial if their lines differ in numbers alone; else
-    /// they are refused, and so are a piece of a number (1 of 2,1) and a number in another unit;
-    /// a time is converted.
+    /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is the number; lower (or
+    /// higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'. Several matches are the values of one trial if
+    /// their lines differ only in numbers; else they are refused. A part of a number (1 of 2,1) and a number in another
+    /// unit are refused too; a time is converted.
     #[arg(long, value_name = "METRIC", help_heading = JUDGE)]
     pub metric: Vec<PrintedMetric>,
 
     /// Request latencies: `READER[@UNIT][:FILE]`
     ///
-    /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
-    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, ycsb, csv:COLUMN or
-    /// jsonl:FIELD, with @ns, @us, @ms or @s if the source does not name its unit. It reads stdout, or the files that the trial wrote (the last
-    /// part of FILE may hold * and ?; with --service, {dir}/FILE is in the folder of the trial).
-    /// Percentiles are those of all trials together. After a COLUMN or FIELD, `,ended=COLUMN@UNIT`
-    /// (or `,began=`) names the time of each request since 1970, for `report --timeline` and for
-    /// slow requests in stalls; `,where=COLUMN=VALUE` the rows that count; `,failed=COLUMN`,
-    /// `,ok=COLUMN` or `,status=COLUMN` tells which requests failed.
+    /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh, google-benchmark, go, hyperfine,
+    /// k6, vegeta, hey, oha, locust, fio, ycsb, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s if the source does
+    /// not name its unit. It reads stdout, or the files that the trial wrote (the last part of FILE may hold * and ?;
+    /// with --service, {dir}/FILE is in the folder of the trial). Percentiles cover all trials together. After a COLUMN
+    /// or FIELD, `,ended=COLUMN@UNIT` (or `,began=`) names the time of each request since 1970, for `report --timeline`
+    /// and for slow requests in stalls. `,where=COLUMN=VALUE` selects rows; `,failed=COLUMN`, `,ok=COLUMN` or
+    /// `,status=COLUMN` marks failed requests.
     #[arg(long, value_name = "READER", help_heading = JUDGE)]
     pub latency: Option<LatencySource>,
 
-    /// What decides: typical, mean, p95 or a metric [default: latency, else time]
+    /// Decide by: typical, mean, p95 or a metric [default: latency, else time]
     ///
-    /// By default a policy is judged by its typical run, and no run may be made worse. `typical`
-    /// accepts rare runs that are worse; `mean` asks what many runs cost together; `p95` is
-    /// compared when all rounds are over.
+    /// By default a policy is judged by its typical run, and must make no run worse. `typical` accepts rare runs that
+    /// are worse; `mean` compares the cost of many runs; `p95` is compared after all rounds.
     #[arg(long, hide_short_help = true, alias = "verdict-metric", value_name = "WHAT", help_heading = JUDGE)]
     pub judge_by: Option<Criterion>,
 

@@ -1,4 +1,4 @@
-//! The page of a report.
+//! The HTML page of a report.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::output::{check_writable, write_file};
 
-/// The flag of every verb whose report can be looked at in a browser.
+/// The flag of every verb whose report can be written as an HTML page.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PageFile {
     /// Also write the report as one HTML page
@@ -16,12 +16,12 @@ pub struct PageFile {
 }
 
 impl PageFile {
-    /// Makes sure that it can be written, before anything is measured.
+    /// Checks that the page can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
         check_writable("--html", self.html.as_deref())
     }
 
-    /// Writes the page where one is wanted.
+    /// Writes the page if the user asked for it.
     pub fn write(&self, page: impl FnOnce() -> Result<String>) -> Result<()> {
         match &self.html {
             Some(path) => write_file(path, &page()?),

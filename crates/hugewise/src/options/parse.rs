@@ -1,11 +1,11 @@
-//! Texts of flags as values.
+//! Parses the texts of flags.
 
 use std::time::Duration;
 
 use hugewise_base::units::parse_duration;
 use hugewise_experiment::run::plan::service::CommandLine;
 
-/// A share as `1%` or `0.01`.
+/// Parses a share such as `1%` or `0.01`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let fault = || format!("`{text}` is not a share above 0 and below 1; write 1% or 0.01");
     let share = match text.trim().strip_suffix('%') {
@@ -19,7 +19,7 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A time that an experiment may take, as `5m`.
+/// Parses the time limit of an experiment, such as `5m`.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         Duration::ZERO => Err("no trial can run in no time; write 90s or 5m".to_owned()),
@@ -27,8 +27,8 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An interval between two looks, as `1s`: it must hold a turn of each group of counters, and
-/// looking must not be all that is done.
+/// Parses a sampling interval such as `1s`. It must be long enough for one turn of each counter group, and for sampling
+/// not to dominate.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_millis(10);
     let interval = parse_duration(text)?;
@@ -40,7 +40,7 @@ pub fn parse_interval(text: &str) -> Result<Duration, String> {
     Ok(interval)
 }
 
-/// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
+/// Parses a state of free memory such as `80%`: the percentage in blocks smaller than a huge page.
 pub fn parse_fragment(text: &str) -> Result<u32, String> {
     let fault = || format!("`{text}` is not a percentage; write 80% (1% to 99%)");
     let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
@@ -50,7 +50,7 @@ pub fn parse_fragment(text: &str) -> Result<u32, String> {
         .ok_or_else(fault)
 }
 
-/// A command: one line for the shell, or a JSON list of words that need none, as `["a", "b c"]`.
+/// Parses a command: one line for the shell, or a JSON list of words that runs without a shell, such as `["a", "b c"]`.
 pub(super) fn parse_command_line(text: &str) -> Result<CommandLine, String> {
     match serde_json::from_str(text) {
         Ok(words) => Ok(CommandLine::Words(words)),

@@ -1,4 +1,4 @@
-//! Flags that go together.
+//! Presets: flags that are set together.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use clap::ValueEnum;
 use super::Options;
 use crate::turn::Wait;
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
     /// A pipeline: it must end in time, and its machine may be busy
     Ci,
 }
 
-/// The time of a run in a pipeline.
+/// The time limit of a run in a pipeline.
 const CI_TIME: Duration = Duration::from_secs(300);
-/// How long a pipeline waits for its machine.
+/// How long a pipeline waits for the machine.
 const CI_WAIT: Duration = Duration::from_secs(600);
 
 impl Options {
-    /// The options with those of their preset, where they say nothing themselves.
+    /// Fills in the flags of the preset that the user did not set.
     pub fn preset(mut self) -> Self {
         if self.preset == Some(Preset::Ci) {
             let is_limited = self.limits.max_time.is_some() || self.limits.max_rounds.is_some();

@@ -1,4 +1,4 @@
-//! `--program` and `--matrix program=…`: the programs that are compared.
+//! `--program` and `--matrix program=…`: the compared programs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,10 +13,10 @@ use hugewise_experiment::run::policy::{Axis, ParseError};
 use super::Options;
 use crate::{exit, program};
 
-/// One side of a matrix.
+/// One axis of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Factor {
-    /// The values of one key of policies.
+    /// The values of one policy key.
     Policies(Axis),
     /// Command lines.
     Programs(Vec<Vec<String>>),
@@ -44,7 +44,7 @@ impl FromStr for Factor {
     }
 }
 
-/// `NAME=CMD`.
+/// Parses `NAME=CMD`.
 pub fn parse_program(text: &str) -> Result<Program, String> {
     let Some((name, line)) = text.split_once('=') else {
         return Err(format!(
@@ -61,7 +61,7 @@ pub fn parse_program(text: &str) -> Result<Program, String> {
     })
 }
 
-/// The words of a command line as a POSIX shell would split it.
+/// Splits a command line into words as a POSIX shell does.
 fn split(line: &str) -> Result<Vec<String>, String> {
     let words = shlex::split(line).ok_or_else(|| format!("`{line}`: a quote is not closed"))?;
     match words.first() {
@@ -71,7 +71,7 @@ fn split(line: &str) -> Result<Vec<String>, String> {
 }
 
 impl Options {
-    /// The axes of the policies.
+    /// The axes of policies.
     pub fn axes(&self) -> Vec<Axis> {
         let axes = self.matrix.iter().filter_map(|factor| match factor {
             Factor::Policies(axis) => Some(axis.clone()),
@@ -80,11 +80,11 @@ impl Options {
         axes.collect()
     }
 
-    /// The programs, each with the arguments that follow the flags; none where one command is run.
+    /// The programs, each with the arguments that follow the flags; empty for a single command.
     ///
     /// # Errors
     ///
-    /// One program alone, two of one name, or what cannot go with programs.
+    /// There is only one program, two have the same name, or another flag cannot be combined with programs.
     pub fn programs(&self) -> Result<Vec<Program>> {
         let mut programs = self.named_programs()?;
         if programs.is_empty() {
@@ -162,7 +162,7 @@ impl Options {
     }
 }
 
-/// Whether a word is the path of a file that can be executed.
+/// Returns true if a word is the path of an executable file.
 fn is_program(word: &OsString) -> bool {
     let path = Path::new(word);
     let is_path = word.to_string_lossy().contains('/');
@@ -170,8 +170,8 @@ fn is_program(word: &OsString) -> bool {
     metadata.is_some_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Programs by the last parts of their paths: as few as tell them apart. The same command given twice
-/// is a fair question (an A/A test): the second gets a number.
+/// Names programs by the last parts of their paths, as few as distinguish them. The same command given twice is a valid
+/// question (an A/A test): the second gets a number.
 fn named(commands: &[Vec<String>]) -> Vec<Program> {
     let path = |command: &[String]| command.first().cloned().unwrap_or_default();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
@@ -193,7 +193,7 @@ fn named(commands: &[Vec<String>]) -> Vec<Program> {
     programs
 }
 
-/// The end of a path that no other has.
+/// The shortest end of a path that no other path has.
 fn apart(path: &str, others: &[String]) -> String {
     let parts = |path: &str| -> Vec<String> {
         let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));

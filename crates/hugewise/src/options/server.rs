@@ -1,4 +1,4 @@
-//! `--service`: a server in the place of a command that ends.
+//! `--service`: a server instead of a command that ends.
 
 use std::ffi::OsStr;
 use std::num::NonZeroU32;
@@ -21,8 +21,7 @@ use crate::{exit, program};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
-/// Rounds for which a server lives: many enough for its start to cost little, few enough for
-/// several starts in an experiment.
+/// Rounds per server start: enough for the start to cost little, few enough for several starts in an experiment.
 const ROUNDS_PER_START: u32 = 2;
 
 /// Flags of a server under load.
@@ -30,10 +29,9 @@ const ROUNDS_PER_START: u32 = 2;
 pub struct ServerOptions {
     /// Server to measure instead of a command (shell line)
     ///
-    /// It is started under each policy, and loaded by --load once it is --ready. Its process tree is
-    /// measured, and only while the load runs. In its line and in those of the load, {port} is a
-    /// free port and {dir} a temporary folder; each server that is started has its own. Whether it
-    /// lives for one trial or for several: see --interleave.
+    /// It is started under each policy, and loaded by --load once it is --ready. Its process tree is measured, but only
+    /// while the load runs. In its line and those of the load, {port} is a free port and {dir} a temporary folder,
+    /// different for each started server. --interleave sets whether it runs for one trial or for several.
     #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub service: Option<CommandLine>,
 
@@ -77,14 +75,14 @@ pub struct ServerOptions {
 
     /// Keep the servers of all policies running: auto, yes, no [default: auto]
     ///
-    /// Each server is started once for several rounds (--rounds-per-start), and each trial is one
-    /// run of --load against one of them while the others idle. `auto` does so where {port} or
-    /// {dir} is in the lines of the server and its load, and where the servers take no more than
-    /// 60 % of the available memory. With `no` each trial starts its server and stops it.
+    /// Each server is started once for several rounds (--rounds-per-start), and each trial is one run of --load against
+    /// one of them while the others idle. `auto` does so if {port} or {dir} is in the lines of the server and its load,
+    /// and the servers take no more than 60 % of the available memory. With `no` each trial starts and stops its
+    /// server.
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
     pub interleave: Option<InterleaveChoice>,
 
-    /// Start all servers anew after N rounds [default: 2]
+    /// Restart all servers after N rounds [default: 2]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = SERVER)]
     pub rounds_per_start: Option<NonZeroU32>,
 
@@ -98,12 +96,11 @@ pub struct ServerOptions {
 }
 
 impl Options {
-    /// The options with those of their preset, and with the server in the place of the command where
-    /// there is one.
+    /// Completes the options with their preset, and makes the server of `--service` the command.
     ///
     /// # Errors
     ///
-    /// A command beside a server, or what only a server could have.
+    /// There is a command as well as a server, or a flag needs a server.
     pub fn complete(self) -> Result<Self> {
         self.preset().with_service()
     }
@@ -124,7 +121,7 @@ impl Options {
         Ok(self)
     }
 
-    /// Refuses what only a server could have.
+    /// Refuses flags that need a server.
     fn without_service(self) -> Result<Self> {
         let given = [
             ("--ready", self.server.ready.is_some()),
@@ -148,7 +145,7 @@ impl Options {
         }
     }
 
-    /// How the server is driven, where there is one.
+    /// How to drive the server, if there is one.
     pub fn driven(&self, policies: &[Policy]) -> Result<Option<Service>> {
         let Some(server) = &self.server.service else {
             return Ok(None);
@@ -185,7 +182,7 @@ impl Options {
         }))
     }
 
-    /// Whether the servers of all policies live at once.
+    /// Decides whether the servers of all policies run at the same time.
     fn interleave(
         &self,
         service: &Service,
@@ -212,12 +209,12 @@ impl Options {
         }
     }
 
-    /// Whether a line of the user's own comes before the trials, and may make what they run.
+    /// Returns true if a command of the user runs before the trials and may create the program.
     pub fn makes_programs(&self) -> bool {
         self.setup.is_some() || self.prepare.is_some()
     }
 
-    /// Whether the shell finds it, as far as can be known beforehand.
+    /// Returns true if the shell can find the program, as far as can be checked in advance.
     fn is_there(&self, program: &str) -> bool {
         let at = self
             .directory
@@ -232,7 +229,7 @@ impl Options {
         self.makes_programs() || OF_THE_SHELL.contains(&program) || program::exists(path)
     }
 
-    /// Refuses what would fail in every trial.
+    /// Refuses settings that would fail in every trial.
     fn check_service(&self) -> Result<()> {
         let lines = [
             ("--service", self.server.service.as_ref()),
@@ -267,13 +264,13 @@ impl Options {
     }
 }
 
-/// Words that a shell knows by itself, though no file has their name.
+/// Words that are builtins of the shell even if no file has their name.
 const OF_THE_SHELL: [&str; 12] = [
     "true", "false", "test", "[", "echo", "printf", "kill", "wait", "read", "command", "times",
     "type",
 ];
 
-/// Processors that are there.
+/// Checks that the requested processors are online.
 fn checked(flag: &str, asked: Option<&Processors>) -> Result<Option<Vec<u32>>> {
     let Some(Processors(asked)) = asked else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A command that is not started: what is said of a process of it is said of it too.
+//! A command that is not started gets the same advice as a running process of it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ fn advise(case: &Case, words: &[&str]) -> Value {
     json(&command.assert().success())["programs"][0].clone()
 }
 
-/// The version of a subject that a program has.
+/// The version of a subject in a program's advice.
 fn version<'a>(program: &'a Value, subject: &str) -> Option<&'a str> {
     let mut parts = program["parts"].as_array()?.iter();
     parts.find(|part| part["subject"] == subject)?["version"].as_str()
@@ -66,7 +66,7 @@ fn a_script_is_what_its_interpreter_is() {
     let script = case.path("own");
     fs::write(&script, "#!/usr/bin/env -S nosuch\n").expect("a file");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");
-    // What cannot be found is not made up.
+    // Unknown facts are not invented.
     assert_eq!(
         advise(&case, &[&script.display().to_string()])["name"],
         "own"
@@ -97,7 +97,7 @@ fn a_flag_in_a_variable_of_the_user_counts() {
     assert_eq!(shown("-XX:+UseZGC")["flag.UseZGC"], "true");
 }
 
-/// A record of this kernel with other words is not one of this command.
+/// A record of the same kernel with other words belongs to another command.
 #[test]
 fn what_was_measured_of_a_command_here_stands_first() {
     let case = Case::new();
@@ -110,7 +110,7 @@ fn what_was_measured_of_a_command_here_stands_first() {
     let header: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
     let own = ["/usr/bin/python3", "prog.py"];
-    // The keys of a header have an order, which a value would not keep.
+    // The keys of a header are ordered, which a JSON value would not keep.
     let text = [
         (&header["host"]["kernel"], Value::from(kernel.trim())),
         (&header["plan"]["command"], Value::from(&own[..])),

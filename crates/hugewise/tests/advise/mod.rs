@@ -1,5 +1,5 @@
-//! `advise` over a frozen machine with planted processes: what runs is named with its version, and
-//! what contradicts or breaks is found.
+//! `advise` over a frozen machine with planted processes: names running programs with their versions, and finds
+//! contradictions and broken states.
 
 mod command;
 mod planted;
@@ -73,7 +73,7 @@ impl Machine {
         symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).expect("a link");
     }
 
-    /// A process of another user: its name and its status are all that may be read.
+    /// A process of another user: only its name and its status can be read.
     fn closed(&self, pid: u32, parent: u32, words: &str) {
         let file = |name: &str, text: &str| self.file(&format!("proc/{pid}/{name}"), text);
         file("cmdline", &words.replace(' ', "\0"));
@@ -193,12 +193,12 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
         .stderr(contains(
             "Here, for mongod (80): defrag is madvise; max_ptes_none is 511.",
         ));
-    // A gate says why it is shut, however quiet it is asked to be.
+    // A gate prints why it failed, even with `--quiet`.
     machine
         .advise(&case, &["--check", "--quiet"])
         .code(5)
         .stderr(contains("not followed: mongodb-80-on: "));
-    // `defrag` and `max_ptes_none` are the machine's: no unit can have them alone.
+    // `defrag` and `max_ptes_none` are system-wide: a unit cannot have its own values.
     let rule = folder.join("mongodb-80-on");
     let text = fs::read_to_string(rule.join("etc/tmpfiles.d/hugewise-mongodb-80-on.conf")).unwrap();
     assert!(text.contains("Rule mongodb-80-on (vendor, 2026)"), "{text}");
@@ -305,7 +305,7 @@ fn what_proc_hides_is_said() {
     all.stdout(contains(said).not());
 }
 
-/// A mount of its own, in a namespace of its own: that of the machine stays as it is.
+/// A separate mount in a separate namespace: the machine's mount stays unchanged.
 #[test]
 fn an_ordinary_user_hears_of_a_proc_that_hides() {
     if !can_grant("advise under hidepid") {
@@ -443,9 +443,7 @@ fn a_folder_that_cannot_be_made_is_named_and_nothing_to_write_is_said() {
     machine
         .advise(&case, &["70", "--write", &empty.display().to_string()])
         .success()
-        .stderr(contains(
-            "wrote nothing: no rule that is to be followed here has a file",
-        ));
+        .stderr(contains("wrote nothing: no applicable rule has a file"));
     assert!(!empty.exists());
 }
 

@@ -1,4 +1,4 @@
-//! Machines with a planted profile, package or state that is not to be had here.
+//! Machines with a planted profile, package or state that this machine does not have.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `advise` on this machine, with real servers: each is named with the version that it says itself, and what is said
-//! of it is so. A server that is not installed is left out.
+//! `advise` on this machine, with real servers: each has the version that it reports itself, and the advice about it is
+//! true. Servers that are not installed are skipped.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -14,9 +14,9 @@ use crate::harness::{Case, NOBODY, is_root, skip, thp_mode, wait_until};
 /// A server that ends with the test.
 struct Server {
     name: &'static str,
-    /// What `advise` calls its main part.
+    /// The name of its main part in `advise`.
     subject: &'static str,
-    /// What it says of itself.
+    /// The version that it reports.
     version: String,
     child: Child,
 }
@@ -58,7 +58,7 @@ fn redis(case: &Case) -> Option<Server> {
     )
 }
 
-/// A heap of 300 MiB that is touched at the start.
+/// A heap of 300 MiB, touched at the start.
 fn jvm(case: &Case) -> Option<Server> {
     let source = case.path("Wait.java");
     let text = "class Wait { public static void main(String[] words) throws Exception { Thread.sleep(600_000); } }";
@@ -146,7 +146,7 @@ fn servers(case: &Case) -> Vec<Server> {
     all.into_iter().filter_map(|(_, server)| server).collect()
 }
 
-/// Whether the server has brought its memory in and read its settings.
+/// Waits until the server has loaded its memory and read its settings.
 fn wait_for(case: &Case, server: &Server) {
     let pid = server.child.id();
     let status = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -163,13 +163,13 @@ fn wait_for(case: &Case, server: &Server) {
     });
 }
 
-/// The standing of a rule in what is said of a server; `None` where it does not apply.
+/// The standing of a rule in a server's advice; `None` if it does not apply.
 fn standing<'a>(program: &'a Value, rule: &str) -> Option<&'a str> {
     let mut rulings = program["rulings"].as_array().expect("rulings").iter();
     rulings.find(|it| it["id"] == rule)?["standing"].as_str()
 }
 
-/// One sentence on each server, and how it has to stand in the mode of this machine.
+/// Checks one rule for each server, and its standing in the mode of this machine.
 fn check(program: &Value, subject: &str, mode: &str) {
     let pool = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
     let has_pool = fs::read_to_string(pool).is_ok_and(|pages| pages.trim() != "0");
@@ -245,7 +245,7 @@ fn an_ordinary_user_hears_of_real_servers() {
         let own = programs.find(|one| one["pid"] == u64::from(server.child.id()));
         let own = own.unwrap_or_else(|| panic!("{} is not listed", server.name));
         assert_eq!(own["access"], "closed", "{own:#}");
-        // What may not be read is no proof of anything.
+        // Unreadable data prove nothing.
         assert_ne!(standing(own, "jdk-heap-needs-flag"), Some("not_followed"));
     }
 }

@@ -1,5 +1,5 @@
-//! Sites by the file that asks for the memory: a library is one, whether it maps memory or has the C
-//! library allocate it.
+//! Sites by the file that asks for the memory: a library is a site, whether it maps memory or lets the C library
+//! allocate it.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ fn a_library_is_one_site_and_the_program_another() {
     let report: Value = serde_json::from_slice(&output.get_output().stdout).expect("a document");
     let sites = report["sites"].as_array().expect("a list");
     assert_eq!(sites.len(), 2, "{report:#}");
-    // Memory that is no multiple of a huge page may lie badly by one at each end.
+    // Memory that is not a multiple of a huge page can lose one at each end because of its position.
     for (file, mapped, huge) in [("libstore.so", 25, 20), ("shop", 33, 30)] {
         let site = sites.iter().find(|it| it["place"] == file);
         let site = site.unwrap_or_else(|| panic!("{file}: {report:#}"));

@@ -1,5 +1,4 @@
-//! `attribute`, and policies that choose sites: which mappings are huge is asked of the program
-//! itself, which reads its own smaps.
+//! `attribute`, and policies that choose sites: the program itself reports which mappings are huge, from its smaps.
 
 use predicates::str::contains;
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ mod library;
 mod variants;
 
 const MIB: u64 = 1 << 20;
-/// The sites of `hugewise-lab sites`, with their size and what of it is huge where it may be.
+/// The sites of `hugewise-lab sites`, with their sizes and the huge part if they may be huge.
 const SITES: [(&str, u64, u64); 5] = [
     ("helps", 256, 256),
     ("inert", 32, 2),
@@ -19,7 +18,7 @@ const SITES: [(&str, u64, u64); 5] = [
     ("right", 64, 64),
 ];
 
-/// Says why not where sites cannot be chosen here.
+/// Returns true if sites can be chosen here; otherwise prints why not.
 fn can_choose(test: &str) -> bool {
     let path = "/sys/kernel/mm/transparent_hugepage";
     let read = |file: &str| std::fs::read_to_string(format!("{path}/{file}")).unwrap_or_default();
@@ -35,8 +34,8 @@ fn can_choose(test: &str) -> bool {
     false
 }
 
-/// Holds what the laboratory says to the sites that are to be huge. Half of such a site is enough: where
-/// memory is fragmented, not every fault finds a huge page.
+/// Compares the laboratory's output with the sites that should be huge. Half of such a site is enough, because on
+/// fragmented memory not every fault finds a huge page.
 fn check(said: &[u8], huge: &[&str]) {
     let said = String::from_utf8_lossy(said);
     let lines: Vec<&str> = said.lines().collect();
@@ -61,7 +60,7 @@ fn each_site_is_huge_or_small_as_it_was_chosen() {
     if !can_choose("each_site_is_huge_or_small_as_it_was_chosen") {
         return;
     }
-    // Others fragment memory, and then not every fault finds a huge page.
+    // Other tests fragment memory, and then not every fault finds a huge page.
     let _turn = one_at_a_time();
     let all = SITES.map(|(name, ..)| name);
     for (sites, huge) in [
@@ -81,7 +80,7 @@ fn each_site_is_huge_or_small_as_it_was_chosen() {
     }
 }
 
-/// The design runs, every row is as it says, and a file of sites found by their calls applies.
+/// The design runs, every row is applied, and a file of sites identified by their calls applies.
 #[test]
 fn a_design_treats_each_site_and_its_file_can_be_applied() {
     if !can_choose("a_design_treats_each_site_and_its_file_can_be_applied") {
@@ -177,7 +176,7 @@ fn what_the_design_decides_cannot_be_given() {
     exec.code(2).stderr(contains("expected hugewise-sites 1"));
 }
 
-/// Each part of a mapping is huge or small for itself.
+/// Each part of a mapping is huge or small independently.
 #[test]
 fn parts_of_a_mapping_are_huge_as_they_were_chosen() {
     if !can_choose("parts_of_a_mapping_are_huge_as_they_were_chosen") {
@@ -201,7 +200,7 @@ fn parts_of_a_mapping_are_huge_as_they_were_chosen() {
         let bytes = line.and_then(|line| line.split(' ').nth(2));
         bytes.expect("a line").parse().expect("a number")
     };
-    // A mapping that does not begin with a block has its last part in the block behind.
+    // A mapping that does not begin on a block boundary has its last part in the next block.
     let about = |name: &str, mib: u64| (mib - 2..=mib).contains(&(huge(name) / MIB));
     assert!(about("helps", 128) && about("hurts", 64), "{said}");
     assert_eq!(
@@ -222,7 +221,7 @@ fn servers_of_their_own_for_each_trial_are_required() {
         .stderr(contains("starts a server for each trial"));
 }
 
-/// Memory of a server's tree is seen, also of a process below its shell.
+/// Memory of a server's tree is observed, also in a process below its shell.
 #[test]
 fn the_memory_of_a_server_is_split() {
     if !can_choose("the_memory_of_a_server_is_split") {

@@ -1,4 +1,4 @@
-//! Sites of programs that were built in several ways: each names the same lines.
+//! Sites of programs built in several ways: each build names the same lines.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::harness::{Case, one_at_a_time, skip};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attribute/variants.c");
 
-/// What each site is called, by the size class of its memory.
+/// The place of each site, by the size class of its memory.
 const LINES: [(&str, &str); 3] = [
     ("-64m", "map_large variants.c:20"),
     ("-32m", "allocate variants.c:32"),

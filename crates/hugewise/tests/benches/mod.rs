@@ -1,4 +1,4 @@
-//! `hugewise bench` and `run --fragment` as their users meet them.
+//! `hugewise bench` and `run --fragment` as users see them.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn report(arguments: &[&str]) -> Value {
     bench.arg("bench").args(arguments);
     bench.args(["--max-rounds", "1", "--out"]).arg(&out);
     bench.arg("--json").arg(&json).assert().success();
-    // The record alone draws the same.
+    // The record is enough to draw the same.
     case.hugewise().arg("report").arg(&out).assert().success();
     case.json(&json)
 }
@@ -178,7 +178,7 @@ fn a_state_of_free_memory_needs_system_and_is_read_before_each_trial() {
     assert_eq!(holders(5), 0);
 }
 
-/// What a kill leaves: nothing, because the holder ends with the program.
+/// A kill leaves nothing behind, because the holder ends with the program.
 #[test]
 fn the_state_goes_with_the_program_that_is_killed() {
     if !is_root() {
@@ -206,7 +206,7 @@ fn the_state_goes_with_the_program_that_is_killed() {
     wait_until("the end of the holder", || holders(6) == 0);
 }
 
-/// Processes that hold so many percent of free memory in pieces.
+/// Processes that hold this percentage of free memory fragmented.
 fn holders(percent: u32) -> usize {
     let words = format!("\0fragmented\0--to\0{percent}\0");
     let entries = std::fs::read_dir("/proc").expect("/proc");

@@ -1,4 +1,4 @@
-//! What `hugewise inspect` says about the planted memory.
+//! The report of `hugewise inspect` about the planted memory.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
@@ -10,23 +10,23 @@ use hugewise_observe::inspect::view::Inspection;
 use crate::ground::{Beds, NOBODY, Role};
 use crate::raised::Raised;
 
-/// What was said about every piece of the planted memory, each once.
+/// The reasons reported for every part of the planted memory, without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Why it is not huge.
     pub why: BTreeSet<Said>,
-    /// Why it is still not.
+    /// Why it is still not huge.
     pub still: BTreeSet<Said>,
-    /// Whether its mapping was recognised as grown in small steps.
+    /// True if its mapping was recognised as grown in small steps.
     pub growth: bool,
 }
 
-/// One reason, and those that could not be told from it.
+/// One reason, and those that it could not be distinguished from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Said {
     /// The reason given.
     pub code: Code,
-    /// The others that what was read allows too; `None` where it decides nothing.
+    /// The other reasons that the readings also allow; `None` if they decide nothing.
     pub others: Option<Vec<Code>>,
 }
 
@@ -42,19 +42,19 @@ impl Said {
         Self { code, others }
     }
 
-    /// Whether it is this reason and no other.
+    /// Returns true if it is this reason and no other.
     pub fn is_proved(&self) -> bool {
         self.others.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether the reason is the one given or among those allowed.
+    /// Returns true if the reason is the reported one or among the allowed ones.
     pub fn allows(&self, code: Code) -> bool {
         self.code == code || self.others.as_ref().is_some_and(|all| all.contains(&code))
     }
 }
 
 impl Answer {
-    /// Asks about the whole process, as the same user, and keeps what concerns the plant.
+    /// Inspects the whole process, as the same user, and keeps the part about the plant.
     pub fn about(beds: &Beds, raised: &Raised, role: Role) -> Self {
         let mut command = Command::new(beds.hugewise());
         command
@@ -95,7 +95,7 @@ impl Answer {
                 .extend(still.map(|still| Said::of(still.code, &still.certainty)));
         }
         if answer.why.is_empty() {
-            // Holes are not listed: that nothing is said of the addresses is the answer.
+            // Holes are not listed: an empty answer for their addresses is correct.
             answer
                 .why
                 .insert(Said::of(Code::NotMapped, &Certainty::Proved));

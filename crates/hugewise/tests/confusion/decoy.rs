@@ -1,4 +1,4 @@
-//! khugepaged, kept from the plants.
+//! Keeps khugepaged away from the plants.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long khugepaged may take for what it was woken for; it runs at the lowest priority.
+/// How long khugepaged may take after it was woken; it runs at the lowest priority.
 const ASLEEP_WITHIN: Duration = Duration::from_secs(60);
 
-/// A process that khugepaged knows. While it knows none, it sleeps until the first comes and
-/// looks through it at once, however long it is set to sleep; so another comes before the
-/// plant. A huge fault makes a process known; advice for memory without a page does not.
+/// A process registered with khugepaged. Without any registered process khugepaged sleeps until the first one arrives,
+/// and scans that at once, whatever its sleep setting is. So this one comes before the plant. A huge fault registers a
+/// process; advice for memory without a page does not.
 pub struct Decoy(Child);
 
 impl Decoy {
-    /// Waits until khugepaged has been through it and sleeps for as long as it is set to. Where
-    /// it cannot be seen it is not waited for; a plant that it spoils is made again.
+    /// Waits until khugepaged has scanned it and sleeps for its configured time. If khugepaged cannot be observed, does
+    /// not wait; a plant that it spoils is made again.
     pub fn stand(lab: &Path) -> Self {
         let mut child = Command::new(lab)
             .args(["plant", "ALREADY_PMD", "--hold-until-stdin-closes"])
@@ -42,7 +42,7 @@ impl Drop for Decoy {
     }
 }
 
-/// Whether it runs, or waits for its turn. Whatever wakes it makes it runnable at once.
+/// Returns true if khugepaged runs or is runnable. Any wake-up makes it runnable at once.
 fn khugepaged_is_awake() -> bool {
     let Some(folder) = khugepaged() else {
         return false;

@@ -1,5 +1,4 @@
-//! What must be reported for a plant: its code, and no other. Where less is enough, it stands
-//! here with the reason.
+//! The required report for a plant: its code, and no other. Exceptions are listed here with the reason.
 
 use std::sync::OnceLock;
 
@@ -11,20 +10,20 @@ use crate::answer::{Answer, Said};
 use crate::ground::Role;
 use crate::rows::{Outcome, Row};
 
-/// What is enough.
+/// How much is sufficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Enough {
-    /// The code comes first, and what else looks the same is named with it.
+    /// The code comes first, together with indistinguishable ones.
     First,
-    /// The code is among those named.
+    /// The code is among the reported ones.
     Among,
 }
 
-/// For whom less is enough.
+/// For whom less is sufficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     Everybody,
-    /// Those who may not see page frames.
+    /// Users who cannot see page frames.
     Users,
     /// Everybody on a kernel without `PAGEMAP_SCAN` (before Linux 6.7).
     WithoutScan,
@@ -77,7 +76,7 @@ const ATOMIC: &str = "on Arm an atomic instruction that writes is a read to the 
 const ATOMIC_SPLIT: &str = "once all pages are written, the huge zero page that an atomic \
     instruction brought has left nothing but a count of the machine";
 
-/// The plants for which less is enough. The first entry that fits counts.
+/// The plants for which less is sufficient. The first matching entry counts.
 const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
     ("UNTOUCHED", For::WithoutScan, Enough::First, ZERO),
     ("HUGE_ZERO", For::WithoutScan, Enough::Among, ZERO),
@@ -147,7 +146,7 @@ const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
     ("KHP_PENDING", For::Everybody, Enough::First, PIN),
 ];
 
-/// Why less than the one code is enough for a row.
+/// Why less than the one code is sufficient for a row.
 pub fn exception(row: &Row) -> Option<&'static str> {
     enough(row).map(|(_, why)| why)
 }
@@ -159,7 +158,7 @@ fn enough(row: &Row) -> Option<(Enough, &'static str)> {
         .map(|&(.., enough, why)| (enough, why))
 }
 
-/// What is wrong with a row, if anything is.
+/// The error in a row, if any.
 pub fn fault(row: &Row) -> Option<String> {
     let right = match &row.outcome {
         Outcome::NotHere(_) => true,
@@ -170,7 +169,7 @@ pub fn fault(row: &Row) -> Option<String> {
     (!right).then(|| format!("{planted} as {role}: {}", row.reported()))
 }
 
-/// One thing was said of all of the plant, and it is enough.
+/// Returns true if the whole plant has a single answer, and that is sufficient.
 fn is_right(row: &Row, answer: &Answer) -> bool {
     let code = row.planted.split('/').next().and_then(Code::named);
     let code = code.expect("plants are named after codes");

@@ -1,5 +1,5 @@
-//! The machine as a plant needs it: settings through the program's own journal, a cgroup,
-//! swap, folders. All of it is put back.
+//! Prepares the machine for a plant: settings through the program's own journal, a cgroup, swap, folders. Everything is
+//! restored.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -20,24 +20,24 @@ use crate::raised::Refused;
 use crate::rows::Outcome;
 use crate::skipping::is_root;
 
-/// The user who has no rights and no files.
+/// A user without privileges and files.
 pub const NOBODY: u32 = 65_534;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 
-/// As whom a plant is made and judged.
+/// The user who makes and judges a plant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// With all rights.
+    /// With all privileges.
     Root,
     /// As an ordinary user, on a machine that root has prepared.
     Nobody,
-    /// As the ordinary user who runs the tests, on the machine as it is.
+    /// As the ordinary user who runs the tests, on the unchanged machine.
     User,
 }
 
 impl Role {
-    /// Those that can be taken here.
+    /// The roles available here.
     pub fn of_this_machine() -> Vec<Self> {
         if is_root() {
             vec![Self::Root, Self::Nobody]
@@ -61,7 +61,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Journals whatever any plant changes. A user who may change nothing changes nothing.
+    /// Journals all settings that any plant changes. An unprivileged user changes nothing.
     pub fn prepare() -> Self {
         let beds = Beds::new();
         let machine = may_change_settings().then(|| {
@@ -74,7 +74,7 @@ impl Ground {
         Self { machine, beds }
     }
 
-    /// Does `trial` while the machine is as the plant needs it.
+    /// Runs `trial` while the machine meets the plant's needs.
     pub fn for_plant(
         &mut self,
         plant: &Plant,
@@ -101,7 +101,7 @@ impl Ground {
         outcome
     }
 
-    /// Sees that everything is as it was.
+    /// Checks that everything is restored.
     pub fn put_back(self) {
         if let Some(machine) = self.machine {
             let left = machine.finish().expect("the journal's end");
@@ -115,8 +115,8 @@ fn may_change_settings() -> bool {
     is_root() && File::options().write(true).open(file).is_ok()
 }
 
-/// The settings of a plant, on top of what is the same for all. What this kernel does not have
-/// is left out: the plant itself says what it misses.
+/// The settings of a plant, in addition to the common ones. Settings that this kernel lacks are left out: the plant
+/// itself reports what is missing.
 fn realisation(plant: &Plant) -> Realisation {
     let mut settings = common_settings();
     for setting in plant.needs.iter().flat_map(|need| need.settings()) {
@@ -137,7 +137,7 @@ fn realisation(plant: &Plant) -> Realisation {
     }
 }
 
-/// khugepaged sleeps, and nothing but PMD-sized pages of advised memory is huge.
+/// khugepaged sleeps, and only PMD-sized pages of advised memory are huge.
 fn common_settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut add = |file: &str, value: &str| {
@@ -173,11 +173,11 @@ fn is_pmd_size(folder: &str) -> bool {
     folder == format!("hugepages-{kib}kB")
 }
 
-/// Where plants and programs lie.
+/// The folders of plants and programs.
 pub struct Beds {
     small_folios: Option<Mounted>,
     group: Option<MemoryGroup>,
-    // Removed last: the others lie in it.
+    // Removed last, because it contains the others.
     folder: TempDir,
 }
 
@@ -188,7 +188,7 @@ impl Beds {
             .tempdir()
             .expect("a folder");
         open_to_all(folder.path());
-        // The build folder may lie where only root can go.
+        // The build folder may be accessible only to root.
         let hugewise = std::env::var_os("HUGEWISE_PROGRAMS").map_or_else(
             || PathBuf::from(env!("CARGO_BIN_EXE_hugewise")),
             |folder| Path::new(&folder).join("hugewise"),
@@ -213,7 +213,7 @@ impl Beds {
         self.folder.path().join("hugewise-lab")
     }
 
-    /// Where a plant puts its files.
+    /// The folder for a plant's files.
     pub fn folder(&self, plant: &Plant) -> &Path {
         match &self.small_folios {
             Some(mounted) if plant.needs.contains(&Need::SmallFolioFolder) => &mounted.0,
@@ -226,7 +226,7 @@ impl Beds {
         &self.group.as_ref().expect("a cgroup").0
     }
 
-    /// What the plant needs and cannot have, in this role.
+    /// A need of the plant that cannot be met in this role.
     fn lacking(&self, plant: &Plant, role: Role) -> Option<String> {
         let needs = |need| plant.needs.contains(&need);
         let small = self.small_folios.is_none();
@@ -259,7 +259,7 @@ fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// A file system that is unmounted in the end.
+/// A file system, unmounted on drop.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -283,7 +283,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Swap space that is taken away in the end.
+/// Swap space, removed on drop.
 struct SwapFile(PathBuf);
 
 impl SwapFile {
@@ -316,7 +316,7 @@ fn huge_bytes() -> usize {
     text.trim().parse().expect("a size")
 }
 
-/// A memory cgroup with room for some huge pages, of either version.
+/// A memory cgroup with a limit of some huge pages, of either version.
 struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {

@@ -1,10 +1,9 @@
-//! Memory in a known state, judged: for every reason that can be planted on this machine,
-//! `hugewise inspect` must name that reason and no other.
+//! Judges memory in a known state: for every reason that can be planted on this machine, `hugewise inspect` must report
+//! that reason and no other.
 //!
-//! The laboratory makes the plants and looks up their premises by other means than the ones
-//! under test. Here the machine is prepared for each, and put back; `inspect` is run as root
-//! and as an ordinary user, and what it says is set against what was planted. The whole table
-//! is in docs/CONFUSION.md, made by `cargo xtask confusion`.
+//! The laboratory makes the plants and checks their premises by other interfaces than the tested ones. This test
+//! prepares the machine for each plant and restores it; it runs `inspect` as root and as an ordinary user, and compares
+//! its report with the plant. The whole table is in docs/CONFUSION.md, made by `cargo xtask confusion`.
 
 mod answer;
 mod decoy;
@@ -25,17 +24,17 @@ use raised::{Raised, Refused};
 use rows::{Outcome, Row};
 use skipping::skip;
 
-/// How often a plant is made again that somebody else's doing spoilt.
+/// How often a plant is repeated after another program spoilt it.
 const ATTEMPTS: usize = 5;
 
-/// When a plant that would not come up is given up.
+/// The time limit for establishing a plant.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn what_was_planted_is_what_is_reported() {
     let mut ground = Ground::prepare();
     let mut rows = Vec::new();
-    // One plant alone, for those who look into it.
+    // Only this plant, for debugging.
     let only = std::env::var("HUGEWISE_PLANT").ok();
     let wanted = |plant: &&Plant| only.as_deref().is_none_or(|name| name == plant.name);
     for role in Role::of_this_machine() {
@@ -55,7 +54,7 @@ fn what_was_planted_is_what_is_reported() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Plants, asks, and lets go. What was said counts only if the premise held to the end.
+/// Makes a plant, inspects it, and releases it. The report counts only if the premise held to the end.
 fn judge(ground: &mut Ground, plant: &'static Plant, role: Role) -> Row {
     let mut outcome = Outcome::NotHere("never tried".to_owned());
     let began = Instant::now();
@@ -78,7 +77,7 @@ fn judge(ground: &mut Ground, plant: &'static Plant, role: Role) -> Row {
     }
 }
 
-/// How a trial that gave an answer, or none, is entered.
+/// The outcome of a trial with or without an answer.
 fn outcome(result: Result<Answer, Refused>) -> Outcome {
     match result {
         Ok(answer) => Outcome::Reported(answer),

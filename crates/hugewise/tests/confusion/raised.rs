@@ -1,4 +1,4 @@
-//! A plant of the laboratory, held until it is let go.
+//! A plant of the laboratory, held until it is released.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use hugewise_lab::plant::{Need, Plant};
 
 use crate::ground::{Beds, NOBODY, Role};
 
-/// A plant that stands.
+/// An established plant.
 pub struct Raised {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -16,15 +16,15 @@ pub struct Raised {
     pub pid: u32,
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// End address (exclusive).
     pub end: u64,
 }
 
-/// Why there is no plant, or no longer.
+/// Why there is no plant, or no longer one.
 pub enum Refused {
-    /// This machine cannot have it.
+    /// This machine does not support it.
     NotHere(String),
-    /// It did not come up, or did not last.
+    /// It was not established, or did not last.
     Spoilt(String),
 }
 
@@ -57,7 +57,7 @@ impl Raised {
         }
     }
 
-    /// Closes its input; the laboratory looks once more and ends.
+    /// Closes its input; the laboratory checks once more and ends.
     pub fn let_go(mut self) -> Result<(), Refused> {
         drop(self.stdin.take());
         let mut told = String::new();
@@ -96,7 +96,7 @@ fn parse_line(line: &str, name: &str) -> Option<(u32, u64, u64)> {
     Some((pid.parse().ok()?, address(start)?, address(end)?))
 }
 
-/// In its own cgroup where it needs one: the shell enters it and becomes the laboratory.
+/// Runs in its own cgroup if needed: the shell enters it and executes the laboratory.
 fn command(beds: &Beds, plant: &Plant, role: Role) -> Command {
     let mut command = if plant.needs.contains(&Need::Group) {
         let mut shell = Command::new("/bin/sh");

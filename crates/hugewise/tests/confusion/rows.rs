@@ -1,4 +1,4 @@
-//! The table of what was planted and what was reported.
+//! The table of planted and reported reasons.
 
 use std::fmt::Write;
 
@@ -14,24 +14,24 @@ pub struct Row {
     pub planted: &'static str,
     /// The question that its code answers.
     pub asked: Asked,
-    /// Who planted and asked.
+    /// The user who planted and inspected.
     pub role: Role,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a plant.
+/// The outcome of a plant.
 pub enum Outcome {
     /// It was judged.
     Reported(Answer),
-    /// This machine cannot have it.
+    /// This machine does not support it.
     NotHere(String),
-    /// It would not come up or last.
+    /// It was not established or did not last.
     Spoilt(String),
 }
 
 impl Row {
-    /// What was said in answer to the question, in words.
+    /// The answer in words.
     pub fn reported(&self) -> String {
         match &self.outcome {
             Outcome::Reported(answer) => words(self.answers(answer).iter()),
@@ -40,7 +40,7 @@ impl Row {
         }
     }
 
-    /// The part of an answer that the plant is about.
+    /// The part of an answer that concerns the plant.
     pub fn answers<'a>(&self, answer: &'a Answer) -> &'a std::collections::BTreeSet<Said> {
         match self.asked {
             Asked::Why => &answer.why,
@@ -78,7 +78,7 @@ pub fn print(rows: &[Row]) {
     print!("{text}");
 }
 
-/// Writes the table as JSON where `HUGEWISE_CONFUSION` says.
+/// Writes the table as JSON to the path in `HUGEWISE_CONFUSION`.
 pub fn save(rows: &[Row]) {
     let Some(path) = std::env::var_os("HUGEWISE_CONFUSION") else {
         return;

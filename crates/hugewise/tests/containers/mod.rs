@@ -1,5 +1,5 @@
-//! hugewise inside of a container, as CI runners start it: an ordinary user without capabilities,
-//! with the usual seccomp profile and no new privileges. `cargo xtask test-containers` installs podman.
+//! hugewise inside a container, as CI runners start it: an ordinary user without capabilities, with the usual seccomp
+//! profile and no new privileges. `cargo xtask test-containers` installs podman.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,19 +8,19 @@ use crate::harness::{Case, HUGEWISE, is_root, lab, one_at_a_time, readings, skip
 use serde_json::Value;
 
 const MIB: f64 = 1_048_576.0;
-/// crun knows no machine with both versions of cgroups: one is hidden, here alone. Limits stay as
-/// they are, because raising them needs a right that a CI machine may lack.
+/// crun does not support machines with both versions of cgroups, so one is hidden, only here. Limits stay as they are,
+/// because raising them needs a privilege that a CI machine may lack.
 const PODMAN: &str = r#"umount /sys/fs/cgroup/unified 2>/dev/null
 exec podman run --rm --network none --user 65534:65534 --security-opt no-new-privileges \
     --log-driver none --cgroups disabled --volume /usr:/usr:ro \
     --ulimit "nofile=$(ulimit -Sn):$(ulimit -Hn)" --ulimit nproc=1000:1000 "$@""#;
-/// Everything is allowed but ptrace(2), as in hardened profiles.
+/// Allows all calls except ptrace(2), as hardened profiles do.
 const WITHOUT_PTRACE: &str = r#"{
     "defaultAction": "SCMP_ACT_ALLOW",
     "syscalls": [{"names": ["ptrace"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]
 }"#;
 
-/// A folder that is the root of containers, with this machine's programs, and ours.
+/// A folder used as the root of containers, with this machine's programs and ours.
 struct Image {
     case: Case,
 }
@@ -52,7 +52,7 @@ impl Image {
         self.case.path("root").join(name)
     }
 
-    /// A container of it, as nobody, under a seccomp profile of ours where one is named.
+    /// A container of it, as nobody, under our seccomp profile if one is named.
     fn container(&self, profile: Option<&str>, command: &[&str]) -> Output {
         let mut podman = Command::new("unshare");
         podman.args(["--mount", "sh", "-c", PODMAN, "sh"]);
@@ -69,7 +69,7 @@ impl Image {
         podman.output().expect("unshare")
     }
 
-    /// What hugewise says in JSON.
+    /// The JSON output of hugewise.
     fn says(&self, profile: Option<&str>, words: &[&str]) -> Value {
         let command = [&["/programs/hugewise"], words].concat();
         let output = self.container(profile, &command);
@@ -79,7 +79,7 @@ impl Image {
     }
 }
 
-/// An image where containers can be run, on a machine whose memory is huge on request.
+/// An image if containers can run here, on a machine with huge pages on request.
 fn image(name: &str) -> Option<Image> {
     let mode = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if !mode.is_ok_and(|mode| mode.contains("[madvise]")) {
@@ -100,7 +100,7 @@ fn image(name: &str) -> Option<Image> {
     None
 }
 
-/// How `doctor` says that `thp=always` is reached, and the huge bytes of a `run` without flags.
+/// How `doctor` reports that `thp=always` is reached, and the huge bytes of a `run` without flags.
 fn reached(image: &Image, profile: Option<&str>) -> (Value, Value) {
     let doctor = image.says(profile, &["doctor", "--format", "json"]);
     let mut policies = doctor["policies"].as_array().expect("policies").iter();

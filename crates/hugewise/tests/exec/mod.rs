@@ -1,4 +1,4 @@
-//! `exec`: apply and spawn alone.
+//! `exec`: only applies a policy and starts the command.
 
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -36,7 +36,7 @@ fn arguments_stand_behind_the_program_or_in_their_place() {
     said("args=a 'b c'", &[&show[..2], &["{args}", "end"]].concat())
         .success()
         .stdout("a|b c|end|");
-    // Without arguments the braces are the command's own.
+    // Without arguments the braces belong to the command.
     said("thp=never", &[&show[..2], &["{args}"]].concat())
         .success()
         .stdout("{args}|");
@@ -113,7 +113,7 @@ fn exec_says_when_a_policy_does_nothing_for_a_program() {
         .stderr(contains("malloc=thp does nothing here: ").and(contains("its own malloc")));
 }
 
-/// A program that brings its own allocator.
+/// A program with its own allocator.
 const OWN_MALLOC: &str = "#include <stddef.h>\nstatic char room[64];\nvoid *malloc(size_t n) \
                           { return n < 64 ? room : 0; }\nint main(void) { return malloc(1) == 0; }\n";
 
@@ -137,7 +137,7 @@ fn the_heap_is_asked_in_the_words_of_who_makes_it() {
         .stdout(contains("java.UseTransparentHugePages=+").and(contains("malloc=thp").not()));
     dry("/bin/true".as_ref()).stdout(contains("malloc=thp"));
 
-    // A service is a line for the shell.
+    // A service is a shell line.
     let server = naming(&case, "libjemalloc.so.2");
     let line = format!("{} --port {{port}}", server.display());
     let service = [
@@ -154,7 +154,7 @@ fn the_heap_is_asked_in_the_words_of_who_makes_it() {
     said.success().stdout(own);
 }
 
-/// A program whose file names a library, as one that starts with it does: none need be installed.
+/// A program whose file names a library, as if it were linked against it; the library need not be installed.
 fn naming(case: &Case, library: &str) -> std::path::PathBuf {
     let path = case.path(library);
     std::fs::copy("/bin/true", &path).expect("a program");

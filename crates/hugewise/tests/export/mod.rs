@@ -9,7 +9,7 @@ fn hugewise() -> Command {
     Command::new(env!("CARGO_BIN_EXE_hugewise"))
 }
 
-/// A server on a port of its own.
+/// A server on a separate port.
 struct Server {
     child: Child,
     address: String,
@@ -40,12 +40,12 @@ impl Server {
         stream
     }
 
-    /// Everything that comes back for these bytes, until the server closes.
+    /// The whole response to these bytes, until the server closes.
     fn ask(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
         stream.write_all(bytes).expect("the server");
         let mut answer = Vec::new();
-        // A reset is an answer too.
+        // A reset is also a response.
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     }
@@ -93,7 +93,7 @@ fn scrapes_are_answered_in_the_format_that_is_asked_for() {
     server.end();
 }
 
-/// Neither clients that never end their request nor those that send no HTTP keep others waiting.
+/// Clients that never end their request, and those that send no HTTP, do not delay others.
 #[test]
 fn bad_clients_block_nobody() {
     let server = Server::start();
@@ -220,7 +220,7 @@ fn the_file_is_whole_and_goes_with_the_program() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What a collector gets for one push, when it answers so, and how the program ended.
+/// The body that a collector receives for one push when it gives this response, and how the program ended.
 fn pushed(answer: &str) -> (String, std::process::Output) {
     let collector = TcpListener::bind("127.0.0.1:0").expect("the collector");
     let url = format!("http://{}", collector.local_addr().expect("the collector"));

@@ -1,4 +1,4 @@
-//! Ends that nobody chose: whatever a watcher was doing when it was killed, nothing of it stays.
+//! Unexpected ends: whatever a watcher was doing when it was killed, nothing of it stays.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
@@ -9,10 +9,10 @@ use super::{can_watch, signal};
 
 const MARK: &str = "HUGEWISE_TEST_MARK";
 const MOMENTS: u32 = 20;
-/// Not SIGINT, which whoever runs the tests in the background has switched off for them.
+/// Not SIGINT, which shells ignore for tests in the background.
 const SIGTERM: i32 = 15;
 
-/// Marked processes that run; a zombie has no environment any more.
+/// The number of running processes with a mark; a zombie has no environment any more.
 fn marked(mark: &str) -> usize {
     let wanted = format!("{MARK}={mark}");
     let entries = std::fs::read_dir("/proc").expect("/proc");
@@ -32,7 +32,7 @@ fn start(case: &Case, words: &[&str], mark: &str) -> Child {
     command.spawn().expect("hugewise")
 }
 
-/// The next of a row of numbers that look like chance and are the same each time (xorshift).
+/// The next number of a repeatable pseudo-random sequence (xorshift).
 fn next(seed: &mut u32) -> u32 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 17;
@@ -40,9 +40,8 @@ fn next(seed: &mut u32) -> u32 {
     *seed
 }
 
-/// Perf events and BPF programs belong to descriptors, and descriptors to processes: where no
-/// process is left, none of them is. That the kernel keeps no BPF program is also looked for where
-/// tracing is tested.
+/// Perf events and BPF programs belong to descriptors, and descriptors to processes, so they end with the last process.
+/// The tests of tracing also check that the kernel keeps no BPF program.
 #[test]
 fn a_watcher_that_ends_at_any_moment_leaves_no_process_behind() {
     if !can_watch("a_watcher_that_ends_at_any_moment") {
@@ -54,7 +53,7 @@ fn a_watcher_that_ends_at_any_moment_leaves_no_process_behind() {
         &["faults", "--", "sleep", "60904"],
         &["trace", "fault", "lock", "--duration", "60s"],
     ];
-    // The whole of a beginning: the watcher, the keeper, and the command.
+    // The complete start: the watcher, the keeper, and the command.
     let own = std::process::id();
     let begun = Instant::now();
     let first = format!("{own}-first");
@@ -77,8 +76,7 @@ fn a_watcher_that_ends_at_any_moment_leaves_no_process_behind() {
         };
         signal(&watcher, name);
         let status = watcher.wait().expect("its end");
-        // Before it listens for the signal, it is ended by it. Where nothing may be traced, it has
-        // ended already.
+        // Before it handles the signal, the signal ends it. If tracing is not permitted, it has ended already.
         let by_itself = status.code().is_some() || status.signal() == Some(SIGTERM);
         assert!(by_itself || name == "KILL", "{moment}: {name}, {status}");
         wait_until("all of it is gone", || marked(&mark) == 0);

@@ -1,4 +1,4 @@
-//! `hugewise faults` against a laboratory whose faults are known, on the kernel under our hands.
+//! `hugewise faults` against a laboratory with known faults, on the current kernel.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command as Plain, Stdio};
@@ -12,7 +12,7 @@ mod ends;
 mod rungs;
 mod shapes;
 
-/// So many of each kind, all different, so that none can stand for another.
+/// The number of faults of each kind; all are different, so that none can be mistaken for another.
 const MIX: [&str; 20] = [
     "--write",
     "1009",
@@ -36,7 +36,7 @@ const MIX: [&str; 20] = [
     "37",
 ];
 
-/// The summary of the laboratory's fault-mix, and those of its bare beginning.
+/// The summary of the laboratory's fault-mix, and that of its bare start.
 struct Mix {
     summary: Value,
     bare: Value,
@@ -63,13 +63,13 @@ impl Mix {
         }
     }
 
-    /// Faults of a kind beyond those of the program's beginning.
+    /// Faults of a kind in addition to those of the program's start.
     fn more(&self, kind: &str) -> i64 {
         kinds(&self.summary).get(kind).unwrap_or(&0) - kinds(&self.bare).get(kind).unwrap_or(&0)
     }
 
-    /// As many as ordered, but for a handful that the program takes besides: its own pages after
-    /// a fork, and the buffer that its files are written from.
+    /// Checks for the ordered number, except for a few more faults of the program: its own pages after a fork, and its
+    /// file buffer.
     fn nearly(&self, kind: &str, ordered: i64) {
         let more = self.more(kind);
         assert!(
@@ -94,7 +94,7 @@ fn number(value: &Value) -> u64 {
         .unwrap_or_else(|| panic!("a number, not {value}"))
 }
 
-/// Counted, sampled and timed are the same, and no time is counted twice.
+/// Counted, sampled and timed faults agree, and no time is counted twice.
 fn books_agree(summary: &Value) {
     let books = &summary["books"];
     assert_eq!(
@@ -114,7 +114,7 @@ fn books_agree(summary: &Value) {
     }
 }
 
-/// Perf events for an ordinary user, the page size in them, and huge pages for who asks.
+/// Perf events for an ordinary user, the page size in them, and huge pages on request.
 fn can_watch(name: &str) -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let paranoid = read("/proc/sys/kernel/perf_event_paranoid");
@@ -181,7 +181,7 @@ fn an_ordinary_user_sees_the_same_faults_with_less_known_of_each() {
     books_agree(&mix.summary);
     assert_eq!(mix.summary["conditions"]["modes"], "user");
     assert_eq!((mix.more("shared"), mix.more("major")), (1033, 37));
-    // What only the physical address tells apart falls together, and its names say so.
+    // Kinds that only the physical address can distinguish are combined, and their names show that.
     assert_eq!(
         (mix.more("huge"), mix.more("again")),
         (11 + 13, 1019 + 1021)
@@ -203,7 +203,7 @@ fn one_capability_shows_what_root_sees() {
     let mix = Mix::of(&case, || case.hugewise_with("+perfmon"));
     books_agree(&mix.summary);
     assert_ne!(mix.summary["conditions"]["modes"], "user");
-    // The physical address tells zero pages apart, and what follows them.
+    // The physical address identifies zero pages, and the faults after them.
     assert_eq!((mix.more("huge"), mix.more("huge_zero")), (11, 13));
     assert_eq!((mix.more("after_zero"), mix.more("again")), (1019, 1021));
 
@@ -216,7 +216,7 @@ fn one_capability_shows_what_root_sees() {
     without.assert().code(4);
 }
 
-/// The kernel takes the events away: what was not seen is not told as none.
+/// If the kernel drops events, unseen faults are not reported as zero.
 #[test]
 fn a_set_user_id_program_is_not_without_faults() {
     const NAME: &str = "a_set_user_id_program_is_not_without_faults";
@@ -282,7 +282,7 @@ fn folios_between_a_page_and_a_huge_page_are_told_by_their_size() {
         .arg(&json)
         .arg("--")
         .arg(lab());
-    // It holds its memory for a while, as programs do, so that its folios can be asked for.
+    // The program holds its memory for a while, so that its folios can be read.
     command
         .args(["touch", "--pages", "4096", "--hold", "200"])
         .assert()
@@ -297,7 +297,7 @@ fn folios_between_a_page_and_a_huge_page_are_told_by_their_size() {
         .map_or(0, |row| number(&row["faults"]));
     let page = number(&summary["conditions"]["page_bytes"]);
     let expected = 4096 * page / 65_536;
-    // The program's own memory may come in folios too.
+    // The program's own memory may use folios too.
     assert!(
         (expected..expected + 16).contains(&folios),
         "{folios} of {expected}"
@@ -354,7 +354,7 @@ fn a_replay_says_what_was_said_live() {
         number(&case.json(&live)["total"]["time_ns"])
     );
 
-    // A recording that was cut short says so, wherever it was cut.
+    // A truncated recording is reported as such, wherever it was cut.
     let whole = std::fs::read(&recording).expect("the recording");
     for bytes in [whole.len() - 5, whole.len() / 2, 10, 0] {
         std::fs::write(&recording, &whole[..bytes]).expect("a cut");
@@ -388,7 +388,7 @@ fn one_in_many_is_counted_whole_and_not_timed() {
     let summary = case.json(&json);
     let books = &summary["books"];
     assert!(number(&books["counted"]) >= 50_000, "{books}");
-    // One in a hundred on each processor, and a rest on each.
+    // One in a hundred on each processor, and the remainder on each.
     let sampled = number(&books["sampled"]);
     assert!((490..=510).contains(&sampled), "{books}");
     assert_eq!(number(&summary["total"]["timed"]), 0);
@@ -469,7 +469,7 @@ fn a_process_is_watched_with_its_children_until_it_is_gone() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("hugewise");
-    // It says when it watches.
+    // It reports when it starts to watch.
     let mut said = [0_u8; 8];
     let stderr = watcher.stderr.as_mut().expect("its stderr");
     std::io::Read::read_exact(stderr, &mut said).expect("a line");

@@ -1,4 +1,4 @@
-//! What an ordinary user may see of page faults at each level of `kernel.perf_event_paranoid`.
+//! What an ordinary user can see of page faults at each level of `kernel.perf_event_paranoid`.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::number;
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 const PAGES: &str = "1009";
 
-/// The summary of a known number of faults, or what was said instead of it.
+/// The summary of a known number of faults, or the error message.
 fn seen(case: &Case, mut hugewise: assert_cmd::Command) -> Result<Value, String> {
     let json = case.path("faults.json");
     let copy = case.path("hugewise-lab");
@@ -27,8 +27,8 @@ fn seen(case: &Case, mut hugewise: assert_cmd::Command) -> Result<Value, String>
     }
 }
 
-/// The kernel as it is published knows no level above 2; some distributions refuse everything
-/// from 3 on. Either is right, if a refusal says what is the least that helps, and if that helps.
+/// The upstream kernel has no level above 2; some distributions refuse everything from level 3. Both are correct if a
+/// refusal names the least privilege that helps, and if that privilege helps.
 #[test]
 fn a_level_above_two_hides_nothing_or_is_named() {
     const NAME: &str = "a_level_above_two_hides_nothing_or_is_named";

@@ -1,4 +1,4 @@
-//! Shapes of page faults: each is told where it was made, and nowhere else.
+//! Patterns of page faults: each is reported for the workload that makes it, and for no other.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::harness::{Case, is_root, lab, one_at_a_time, skip};
 use super::{can_watch, number};
 
-/// What a program's beginning may have of any shape.
+/// The maximum number of faults that a program's start may have of any pattern.
 const A_HANDFUL: u64 = 48;
 
 /// Base pages of a huge page.
@@ -26,8 +26,8 @@ fn watched(case: &Case, words: &[&str]) -> Value {
     case.json(&json)
 }
 
-/// The shapes with more than a handful of faults. Whether latencies have two humps is a matter of
-/// the machine, and no workload can be sure of it.
+/// The patterns with more than a few faults. Whether latencies are bimodal depends on the machine, so no workload can
+/// guarantee it.
 fn shapes(summary: &Value) -> BTreeSet<String> {
     let all = summary["shapes"].as_array().expect("shapes").iter();
     let count = |shape: &Value| match shape["shape"].as_str() {
@@ -53,14 +53,14 @@ fn a_shape_is_told_where_it_was_made_and_nowhere_else() {
     let case = Case::new();
     let bare = watched(&case, &[]);
     assert_eq!(shapes(&bare), BTreeSet::new(), "{}", bare["shapes"]);
-    // Two huge pages' worth, so that one fits whole wherever the memory lies.
+    // Two huge pages of memory, so that one fits at any address.
     let pages = (2 * pages_of_a_huge_page(&bare)).to_string();
     let (small, double, copies) = ("small_instead_of_huge", "double_fault", "copies_after_fork");
     let expected: [(&str, &str, &[&str]); 6] = [
         ("--write", &pages, &[small]),
         ("--read", &pages, &[]),
         ("--read-write", &pages, &[double]),
-        // Given back between: the second touch is a first one.
+        // Freed in between, so that the second touch counts as a first one.
         ("--again", &pages, &[small]),
         ("--huge", "11", &[]),
         ("--copy", &pages, &[small, copies]),

@@ -1,4 +1,4 @@
-//! `fleet analyse`: rows of simulated fleets, and input that is none.
+//! `fleet analyse`: rows of simulated fleets, and invalid input.
 
 use std::fs;
 
@@ -160,7 +160,7 @@ fn what_is_no_row_is_named_with_its_line() {
     command.assert().code(2).stderr(contains("p99_seconds"));
 }
 
-/// A copy beside the rows is no second fleet, and a plan with other arms is not theirs.
+/// A copy next to the rows is no second fleet, and a plan with other arms does not match them.
 #[test]
 fn copies_count_once_and_another_plan_is_refused() {
     let case = Case::new();
@@ -180,7 +180,7 @@ fn copies_count_once_and_another_plan_is_refused() {
     refused.stderr(contains("of 60 units have another arm in their rows"));
 }
 
-/// Whoever forgets the plan of turns is told so, and gets no answer from units that began alike.
+/// Without the plan, rows of switchbacks give a request for the plan and no answer.
 #[test]
 fn turns_without_their_plan_have_no_answer() {
     let case = Case::new();
@@ -202,7 +202,7 @@ fn turns_without_their_plan_have_no_answer() {
         .stdout(contains("60 of 60 units changed their arm").and(contains("(--plan)")));
 }
 
-/// Before the first turn all units have the arm with which they begin, which may be the treated one.
+/// Before the first turn all units are in their initial arm, which may be the treated one.
 #[test]
 fn turns_need_no_unit_of_the_control_before_the_start() {
     let case = Case::new();
@@ -227,7 +227,7 @@ fn turns_need_no_unit_of_the_control_before_the_start() {
 
 const STARTS: i64 = 1_796_083_200;
 
-/// The arm of each unit at a moment after the start, as `fleet assign` says it.
+/// The arm of each unit at a moment after the start, from `fleet assign`.
 fn arms(case: &Case, plan: &std::path::Path, units: &[String], after: i64) -> Vec<String> {
     let mut command = case.hugewise();
     command.args(["fleet", "assign", "--format", "arm", "--at"]);
@@ -237,15 +237,14 @@ fn arms(case: &Case, plan: &std::path::Path, units: &[String], after: i64) -> Ve
     text.lines().map(str::to_owned).collect()
 }
 
-/// Rows of 40 units over 16 hours, under the arms that the plan gives them, of which the second
-/// lowers a latency by 10 %.
+/// Rows of 40 units over 16 hours, under the arms of the plan; the second arm lowers a latency by 10 %.
 fn rows_of_plan(case: &Case, plan: &std::path::Path) -> std::path::PathBuf {
     let units: Vec<String> = (0..40).map(|unit| format!("web-{unit}")).collect();
     let mut lines = String::new();
     for hour in 0..16 {
         let arms = arms(case, plan, &units, 3600 * hour);
         for (index, (unit, arm)) in units.iter().zip(arms).enumerate() {
-            // Units differ by up to 20 %, and each a little from hour to hour.
+            // Units differ by up to 20 %, and each one varies a little from hour to hour.
             let own = 1.0 + 0.02 * ((index * 7) % 11) as f64;
             let noise = 1.0 + 0.001 * ((index * 5 + hour as usize * 3) % 13) as f64;
             let mean = 0.01 * own * noise * if arm == "always" { 0.9 } else { 1.0 };
@@ -297,7 +296,7 @@ fn a_plan_draws_its_own_arms_again() {
     }
 }
 
-/// Who asks a Prometheus says by which plan, and is told which server did not answer.
+/// Prometheus input requires a plan, and an error names the server that did not respond.
 #[test]
 fn a_prometheus_that_cannot_be_asked_is_named() {
     let case = Case::new();

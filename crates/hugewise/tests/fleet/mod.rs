@@ -1,4 +1,4 @@
-//! `fleet`: the arms of units, and an agent that carries one out and puts the machine back.
+//! `fleet`: the arms of units, and an agent that carries one out and restores the machine.
 
 mod agent;
 mod analyse;
@@ -20,7 +20,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fleet")
 }
 
-/// A plan whose second arm has all but a millionth of the units.
+/// A plan whose second arm has all units except a millionth.
 fn plan(case: &Case, name: &str, policy: &str, rest: &str) -> PathBuf {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -44,7 +44,7 @@ fn once(case: &Case, plan: &Path) -> assert_cmd::assert::Assert {
     command.assert().success()
 }
 
-/// A mode that is not the one in force.
+/// A mode other than the current one.
 fn another_mode() -> &'static str {
     match harness::thp_mode().as_str() {
         "never" => "always",
@@ -246,7 +246,7 @@ fn a_lease_a_stop_and_a_new_plan_end_the_arm_while_the_agent_lives() {
     );
 }
 
-/// The stop of one experiment; others on this machine go on.
+/// The stop file of one experiment; others on this machine continue.
 struct StopFile(Option<Vec<u8>>);
 
 impl StopFile {
@@ -288,7 +288,7 @@ fn a_guardrail_stops_the_arm_until_somebody_lifts_it() {
     assert_eq!(rows(&case.path("rows")).len(), written.len());
 }
 
-/// What nobody can watch must not go on: a guardrail that cannot be read has the plan's lease.
+/// Unobserved arms must not continue: an unreadable guardrail ends after the plan's lease.
 #[test]
 fn an_arm_whose_p99_cannot_be_read_for_its_lease_is_stopped() {
     if !is_root() {
@@ -307,7 +307,7 @@ fn an_arm_whose_p99_cannot_be_read_for_its_lease_is_stopped() {
     assert_eq!(said.matches("the command of p99, ").count(), 1, "{said}");
 }
 
-/// Whoever collects the rows must not take the end of an agent that lost them for a success.
+/// If an agent loses rows, it must not exit with success.
 #[test]
 fn an_agent_that_loses_rows_fails() {
     let _turn = one_at_a_time();
@@ -334,7 +334,7 @@ fn a_plan_in_which_nobody_takes_part_is_said_to_be_one() {
     };
     ask("band = [0, 0.000001]", "2026-01-01T00:00:00Z")
         .stderr(contains("none of 1 unit takes part in x at this moment"));
-    ask("", "2100-01-01T00:00:00Z").stderr(contains("x is over: `until` lies in the past"));
+    ask("", "2100-01-01T00:00:00Z").stderr(contains("x is over: `until` has passed"));
     ask("", "2026-01-01T00:00:00Z").stderr(contains("takes part").not());
 }
 

@@ -1,4 +1,4 @@
-//! The sites of a program whose right answer is known, ranked by experiment.
+//! The sites of a program with known results, ranked by experiment.
 
 use serde_json::Value;
 
@@ -6,27 +6,26 @@ use super::ground::Ground;
 
 const MIB: u64 = 1 << 20;
 
-/// What decides which site stands out. A guest is slow under emulation, so regions are smaller
-/// than on a real machine.
+/// The parameters that decide which site stands out. A guest is slow under emulation, so regions are smaller than on a
+/// real machine.
 struct Workload {
     divisor: &'static str,
     forks: &'static str,
 }
 
-/// Under emulation clearing a page costs so much, and a TLB miss so little, that bloat is all that
-/// shows.
+/// Under emulation clearing a page is so expensive, and a TLB miss so cheap, that only bloat is visible.
 const BLOAT: Workload = Workload {
     divisor: "8",
     forks: "0",
 };
-/// A fork copies an entry for each page: memory that is full gains there without a TLB.
+/// A fork copies an entry for each page, so full memory gains even without a TLB.
 const FORKS: Workload = Workload {
     divisor: "16",
     forks: "60",
 };
 
-/// The site that huge pages bloat is ranked last and shown to hurt; where the program forks, the
-/// largest that is full is ranked first and shown to help. Both are told by size.
+/// The site that huge pages bloat is ranked last and shown to hurt. If the program forks, the largest full site is
+/// ranked first and shown to help. Sizes identify both.
 pub fn ranked(ground: &Ground) {
     if ground.pages_each() * ground.answers.page_bytes != 2 * MIB {
         return;
@@ -35,7 +34,7 @@ pub fn ranked(ground: &Ground) {
     check(&sites(ground, &FORKS)[0], "helps", "map_helping", "-16m");
 }
 
-/// The sites by experiment, the best first.
+/// The sites by experiment, best first.
 fn sites(ground: &Ground, workload: &Workload) -> Vec<Value> {
     let lab = ground.lab();
     let flags = ["attribute", "--by", "site", "--force", "--format", "json"];

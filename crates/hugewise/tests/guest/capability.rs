@@ -1,4 +1,4 @@
-//! What a kernel offers to this user, found by trying.
+//! The capabilities of a kernel for this user, found by trying.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use hugewise_linux::probe::answers::{Answer, Answers};
 
 use super::yama::SCOPE;
 
-/// Something that a test needs and not every kernel has. The names are those of
-/// `xtask/kernels.toml`.
+/// A capability that a test needs and not every kernel has. The names are those of `xtask/kernels.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Effective user 0.
@@ -18,7 +17,7 @@ pub enum Capability {
     Mthp,
     /// `PAGEMAP_SCAN` (6.7).
     PageScan,
-    /// `MADV_COLLAPSE` (6.1), and children that may be traced.
+    /// `MADV_COLLAPSE` (6.1), and permission to trace children.
     Collapse,
     /// `/sys/kernel/btf/vmlinux`.
     Btf,
@@ -34,15 +33,15 @@ pub enum Capability {
     Yama,
     /// An own cgroup of version 2 or 1 with the memory controller.
     Cgroup,
-    /// So little memory that a test may take all of it: nothing else is at work in a guest.
+    /// So little memory that a test may use all of it: a guest runs nothing else.
     LittleMemory,
 }
 
-/// Machines with more are at work for others, in KiB.
+/// Machines with more memory than this have other users, in KiB.
 const LITTLE_KIB: u64 = 4 << 20;
 
 impl Capability {
-    /// All of them.
+    /// All capabilities.
     pub const ALL: [Self; 13] = [
         Self::Root,
         Self::Thp,
@@ -78,7 +77,7 @@ impl Capability {
         }
     }
 
-    /// Whether it is here, or in a few words why not.
+    /// Returns an error with the reason if it is missing.
     pub fn here(self, answers: &Answers) -> Result<(), String> {
         match self {
             Self::Root if answers.euid == 0 => Ok(()),
@@ -126,7 +125,7 @@ pub fn memory_kib(name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// How many sizes of transparent huge pages have a policy of their own.
+/// The number of transparent huge page sizes with a separate policy.
 fn thp_sizes() -> Result<usize, String> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;

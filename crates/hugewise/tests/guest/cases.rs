@@ -1,4 +1,4 @@
-//! The list of tests, and running them one after the other.
+//! The list of tests, and the loop that runs them.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -8,13 +8,13 @@ use super::ground::Ground;
 use super::report::{self, Outcome};
 use super::{attribute, collapse, doctor, faults, run, trace, watched, yama};
 
-/// One thing that must hold.
+/// A condition that must hold.
 pub struct Case {
     /// Its name in the table.
     pub name: &'static str,
-    /// Without these it cannot be tried.
+    /// The capabilities that it needs.
     pub needs: &'static [Capability],
-    /// Panics when it does not hold.
+    /// Panics if it does not hold.
     pub test: fn(&Ground),
 }
 
@@ -90,7 +90,7 @@ const CASES: &[Case] = &[
         needs: &[Capability::Thp, Capability::Collapse, Capability::Root],
         test: run::made_huge_later,
     },
-    // Not tried on Arm so far.
+    // Not tested on Arm so far.
     Case {
         name: "run: code made huge",
         needs: &[Capability::Thp, Capability::Collapse, Capability::Root],
@@ -133,7 +133,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "attribute: planted sites, their order and lines",
-        // On a machine that others use, noise may hide what is planted.
+        // On a machine with other users, noise may hide the planted effect.
         needs: &[
             Capability::Root,
             Capability::Thp,
@@ -154,7 +154,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Runs all tests and prints their results. The number that failed.
+/// Runs all tests and prints their results. Returns the number of failures.
 pub fn run_all(ground: &Ground) -> usize {
     for capability in Capability::ALL {
         report::print_capability(ground.user(), capability, &capability.here(&ground.answers));
@@ -162,7 +162,7 @@ pub fn run_all(ground: &Ground) -> usize {
     let usual = take_hook();
     set_hook(Box::new(|_| {}));
     let mut failed = 0;
-    // What only root can do is no test of the ordinary user, and so no skip of his.
+    // Tests that need root are left out for the ordinary user, and not counted as skips.
     let own = |case: &&Case| !case.needs.contains(&Capability::Root) || ground.user() == "root";
     for case in CASES.iter().filter(own) {
         let outcome = outcome_of(case, ground);

@@ -1,4 +1,4 @@
-//! Memory of another process, made huge.
+//! Makes memory of another process huge.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,8 +13,8 @@ use super::ground::Ground;
 const PAGES: u64 = 23_029;
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// Every whole range is made, proved where the page scan is there, and smaps agrees. A kernel
-/// that cannot says so.
+/// Every whole range becomes huge, proved by the page scan if available, and smaps agrees. A kernel without support
+/// reports that.
 pub fn proved(ground: &Ground) {
     let _small = OnlyAdvised::set();
     let held = Held::begin(ground, &["touch", "--pages", &PAGES.to_string()]);
@@ -30,7 +30,7 @@ pub fn proved(ground: &Ground) {
     let (made, claimed) = (&report["made"]["ranges"], &report["made"]["claimed_ranges"]);
     let huge = ground.pages_each() * ground.answers.page_bytes;
     assert_eq!(number(&report["planned_ranges"]), ranges, "{report}");
-    // Of 512 MiB each there may not be so many.
+    // Of huge pages of 512 MiB there may be too few.
     if huge <= 32 << 20 {
         assert_eq!(number(made) + number(claimed), ranges, "{report}");
     }
@@ -41,7 +41,7 @@ pub fn proved(ground: &Ground) {
     assert_eq!(seen, (number(made) + number(claimed)) * huge, "{report}");
 }
 
-/// Pinned pages are refused in the kernel's own word, whatever its number is in this kernel.
+/// Pinned pages are refused with the kernel's own error name, whatever its number is in this kernel.
 pub fn refused_in_words(ground: &Ground) {
     if ground.answers.collapse_remote != Answer::Accepted {
         return;
@@ -58,7 +58,7 @@ pub fn refused_in_words(ground: &Ground) {
 /// A workload that holds its memory until it is dropped.
 struct Held {
     child: Child,
-    /// What it said when the memory was there.
+    /// Its output line once the memory was ready.
     line: String,
 }
 
@@ -84,7 +84,7 @@ impl Drop for Held {
     }
 }
 
-/// Memory that nobody advises stays small while this lives.
+/// Unadvised memory stays small while this lives.
 struct OnlyAdvised {
     was: String,
 }

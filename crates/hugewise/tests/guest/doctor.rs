@@ -1,14 +1,14 @@
-//! The diagnosis of this kernel is the one that is kept of it.
+//! The diagnosis of this kernel equals the stored one.
 
 use serde_json::{Value, json};
 
 use super::ground::Ground;
 
-/// Hazards that come and go with the moment, not with the kernel.
+/// Hazards that depend on the moment, not on the kernel.
 const OF_THE_MOMENT: [&str; 3] = ["other-load", "fragmented", "steal"];
 
-/// What `doctor` says live equals what it says of the frozen machine of the same kernel. Where no
-/// frozen machine was given, it must at least answer every question.
+/// The live output of `doctor` equals that for the frozen machine of the same kernel. Without a frozen machine, it must
+/// at least answer every question.
 pub fn as_expected(ground: &Ground) {
     let live = ground.hugewise_json(&["doctor", "--format", "json"]);
     let rungs = live["rungs"].as_array().unwrap();
@@ -37,12 +37,12 @@ fn assert_same(part: &str, live: &[Value], golden: &[Value]) {
     assert_eq!(live.len(), golden.len(), "{part}: {live:?}");
 }
 
-/// Returns false for a question that is younger than the frozen machine, which therefore has no answer to it.
+/// Returns false for a question that is newer than the frozen machine, which has no answer to it.
 fn was_asked(golden: &Value) -> bool {
     golden["support"]["answer"] != "unknown"
 }
 
-/// Each entry without the numbers of the moment.
+/// Each entry without time-dependent numbers.
 fn lasting(entries: &Value) -> Vec<Value> {
     let entries = entries.as_array().unwrap();
     entries

@@ -1,8 +1,8 @@
-//! What is known beforehand of the kernel that runs this: nothing, unless the matrix says so.
+//! Expectations for the running kernel: none, unless the matrix gives some.
 
 use std::path::PathBuf;
 
-/// What a write does to memory that was only read so far.
+/// The effect of a write on memory that was only read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRead {
     /// It splits the huge mapping, and every small page faults again (Linux 5.8 to 6.12).
@@ -11,10 +11,10 @@ pub enum AfterRead {
     Whole,
 }
 
-/// What the matrix says of this kernel.
+/// The matrix's expectations for this kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {
-    /// What a write does after a read; either is accepted where nothing is said.
+    /// The effect of a write after a read; without an expectation both are accepted.
     pub after_read: Option<AfterRead>,
     /// The doctor's diagnosis of this kernel, for root and for the ordinary user, as
     /// `FOLDER/root.json` and `FOLDER/user.json`.
@@ -22,7 +22,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Reads the words of the command line. Words that `cargo test` gives are passed over.
+    /// Parses the command line. Words from `cargo test` are skipped.
     pub fn parse(words: &[String]) -> Result<Self, String> {
         let mut found = Self::default();
         for word in words {

@@ -1,11 +1,11 @@
-//! Faults that can be counted on fingers.
+//! Faults with exactly known counts.
 
 use super::expectation::AfterRead;
 use super::ground::Ground;
 
-/// The pages of the oracle: 44 huge pages and 501 small ones where a huge page is 512 pages.
+/// The pages of the oracle: 44 huge pages and 501 small ones if a huge page is 512 pages.
 const PAGES: u64 = 23_029;
-/// Bytes that are touched twice.
+/// Bytes to touch twice.
 const TWICE: u64 = 64 << 20;
 
 /// As many faults as pages.
@@ -14,8 +14,7 @@ pub fn small_pages(ground: &Ground) {
     assert_eq!(said, format!("pages {PAGES} faults {PAGES}"));
 }
 
-/// One fault for each huge page, and one for each page of the tail; looked at again where the
-/// machine had no huge page to give.
+/// One fault for each huge page, and one for each page of the tail; repeated if the machine had no huge page free.
 pub fn huge_pages(ground: &Ground) {
     let each = ground.pages_each();
     let faults = PAGES / each + PAGES % each;
@@ -31,7 +30,7 @@ pub fn huge_pages(ground: &Ground) {
     assert_eq!(said, format!("pages {PAGES} faults {faults}"));
 }
 
-/// Huge pages that the kernel had not when a fault wanted one, since it was booted.
+/// Faults that found no free huge page since boot.
 fn refused() -> u64 {
     let counts = std::fs::read_to_string("/proc/vmstat").unwrap();
     let mut lines = counts.lines();
@@ -39,13 +38,13 @@ fn refused() -> u64 {
     count.map_or(0, |count| count.parse().unwrap())
 }
 
-/// One fault for the huge zero page; then the write splits it or takes a huge page.
+/// One fault for the huge zero page; then the write splits it or allocates a huge page.
 pub fn written_after_a_read(ground: &Ground) {
     let said = twice(ground, "read");
     assert_after_read(ground, said);
 }
 
-/// An atomic addition is a write to x86; to Arm it is a read that becomes a write.
+/// An atomic addition is a write on x86; on Arm it is a read that becomes a write.
 pub fn written_after_an_atomic(ground: &Ground) {
     let said = twice(ground, "atomic");
     if cfg!(target_arch = "aarch64") {
@@ -59,7 +58,7 @@ pub fn written_after_an_atomic(ground: &Ground) {
 fn assert_after_read(ground: &Ground, (huge_pages, faults, splits): (u64, u64, u64)) {
     let split = huge_pages + huge_pages * ground.pages_each();
     let whole = 2 * huge_pages;
-    // Only this program splits in a guest; on a machine at work others may.
+    // In a guest only this program splits; elsewhere other programs may too.
     let seen = match faults {
         _ if faults == split && splits >= huge_pages => AfterRead::Splits,
         _ if faults == whole => AfterRead::Whole,

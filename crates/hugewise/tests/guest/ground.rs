@@ -1,4 +1,4 @@
-//! Where the tests stand: the programs, a folder of their own, who they are, what is here.
+//! The environment of the tests: the programs, a folder, the user, and the capabilities.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,24 +13,24 @@ use serde_json::Value;
 
 use super::expectation::Expectation;
 
-/// Where the programs are, if not where cargo built them.
+/// The variable for the folder of the programs, if not cargo's.
 const PROGRAMS: &str = "HUGEWISE_PROGRAMS";
-/// Set for the second run, which is the ordinary user's.
+/// Set for the second run, as the ordinary user.
 const SECOND: &str = "HUGEWISE_GUEST_SECOND";
 const NOBODY: u32 = 65_534;
 
-/// What every test is given.
+/// The data for every test.
 pub struct Ground {
-    /// What is known beforehand.
+    /// The expectations.
     pub expectation: Expectation,
-    /// What the kernel answers this user.
+    /// The capabilities of this user.
     pub answers: Answers,
     programs: PathBuf,
     folder: PathBuf,
 }
 
 impl Ground {
-    /// Makes the folder and asks the kernel.
+    /// Makes the folder and detects the capabilities.
     pub fn prepare(expectation: Expectation) -> Self {
         let answers = ask::ask(&Root::real(), Environment::default());
         let id = std::process::id();
@@ -44,7 +44,7 @@ impl Ground {
         }
     }
 
-    /// Whether this is a guest of the matrix, which brings its programs along.
+    /// Returns true in a guest of the matrix, which includes its programs.
     pub fn is_guest(&self) -> bool {
         std::env::var_os(PROGRAMS).is_some()
     }
@@ -74,7 +74,7 @@ impl Ground {
         self.program("hugewise-lab")
     }
 
-    /// The path of a program, whether it is there or not.
+    /// The path of a program, whether it exists or not.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
@@ -104,7 +104,7 @@ impl Ground {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 
-    /// Runs a workload of the laboratory and gives what it said.
+    /// Runs a laboratory workload and returns its output.
     pub fn lab_says(&self, words: &[&str]) -> String {
         let output = Command::new(self.lab()).args(words).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -112,7 +112,7 @@ impl Ground {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Runs all of it once more as an ordinary user, if this is root's run.
+    /// Runs everything again as an ordinary user, if this is root's run.
     pub fn as_ordinary_user(&self, words: &[String]) -> Option<ExitStatus> {
         if self.answers.euid != 0 || std::env::var_os(SECOND).is_some() {
             return None;
@@ -150,7 +150,7 @@ fn programs() -> PathBuf {
     )
 }
 
-/// A program where everybody may run it.
+/// Copies a program to a place where everybody can run it.
 fn copy(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,9 +1,9 @@
-//! What must hold on every kernel: run in each guest of the kernel matrix (`cargo xtask vm`), and
-//! on the machine at hand by `cargo test`.
+//! Conditions that must hold on every kernel: runs in each guest of the kernel matrix (`cargo xtask vm`), and on this
+//! machine by `cargo test`.
 //!
-//! It runs as root and then starts itself once more as an ordinary user. Each result is a line
-//! that `xtask` reads (`guest USER passed|failed|skipped NAME`); a skip names the capability that
-//! is lacking, and the matrix knows which capabilities a kernel must have.
+//! It runs as root and then starts itself again as an ordinary user. Each result is a line that `xtask` reads
+//! (`guest USER passed|failed|skipped NAME`). A skip names the missing capability, and the matrix lists the
+//! capabilities that a kernel must have.
 
 #![expect(clippy::unwrap_used, reason = "a test program may panic and print")]
 

@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::capability::Capability;
 
-/// The word every line of a result begins with; the console carries other lines too.
+/// The first word of every result line; the console has other lines too.
 const MARK: &str = "guest";
 
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it should.
+    /// It passed.
     Passed,
-    /// It did not hold; in one line, what was seen.
+    /// It failed; in one line, the observed values.
     Failed(String),
-    /// It could not be tried, for want of this.
+    /// It could not be tested without this capability.
     Skipped(Capability, String),
 }
 
@@ -31,7 +31,7 @@ pub fn print(user: &str, name: &str, outcome: &Outcome) {
     }
 }
 
-/// Prints which capabilities there are.
+/// Prints the available capabilities.
 pub fn print_capability(user: &str, capability: Capability, here: &Result<(), String>) {
     let name = capability.name();
     match here {
@@ -40,7 +40,7 @@ pub fn print_capability(user: &str, capability: Capability, here: &Result<(), St
     }
 }
 
-/// Prints what a suite wrote, for the matrix to keep: the rows of a JSON array, one a line.
+/// Prints the output of a suite for the matrix to store: the rows of a JSON array, one per line.
 pub fn print_table(suite: &str, json: &str) {
     let rows: Vec<Value> = serde_json::from_str(json).unwrap_or_default();
     for row in rows {

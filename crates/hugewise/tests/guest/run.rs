@@ -1,4 +1,4 @@
-//! Whole experiments: every policy that can be reached, proved, complete, and undone.
+//! Whole experiments: every reachable policy, proved, complete, and undone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 /// Enough for huge pages of 32 MiB.
 const BYTES: u64 = 96 << 20;
 
-/// The laboratory's own count arrives in the record, and so do the proved huge pages.
+/// The laboratory's own count is in the record, and so are the proved huge pages.
 pub fn oracle(ground: &Ground) {
     let each = ground.pages_each();
     let pages = 2 * each + 5;
@@ -38,8 +38,8 @@ pub fn oracle(ground: &Ground) {
         !held.is_empty() && held.iter().all(|&value| value == bytes),
         "{held:?} against {bytes}"
     );
-    // Of the whole tree, where a guest that makes all memory huge has shown a huge page more in
-    // two samples of many; whose it was is not known.
+    // The peak of the whole tree. In a guest that makes all memory huge, two samples of many have shown one huge page
+    // more, of unknown origin.
     let peak = values(&report, "huge", "huge_anon_peak_bytes");
     assert!(
         peak.iter().all(|&value| value >= bytes),
@@ -47,15 +47,14 @@ pub fn oracle(ground: &Ground) {
     );
 }
 
-/// What a user gets who names no policy.
+/// The policies that a user gets by default.
 pub fn policies_of_a_process(ground: &Ground) {
     let report = experiment(ground, &[], &touch(ground));
     assert_complete(&report);
     assert_eq!(settings(), settings_said(&report), "the report's settings");
 }
 
-/// The same with the system's settings allowed: each mode is proved by its pages, and afterwards
-/// every file says what it said.
+/// The same with system settings: each mode is proved by its pages, and afterwards every file has its old content.
 pub fn policies_of_the_system(ground: &Ground) {
     let before = settings();
     let words = [
@@ -82,12 +81,11 @@ pub fn policies_of_the_system(ground: &Ground) {
     for (policy, huge) in [
         ("thp=never", false),
         ("thp=madvise", false),
-        // Where all else is memory of files, a huge page is there only for who compacts for it.
+        // If all other memory is file memory, a huge page needs compaction.
         ("thp=always,defrag=always", true),
     ] {
         let peaks = values(&report, policy, "huge_anon_peak_bytes");
-        // Where memory is advised, malloc of glibc 2.43 on Arm advises its own heap, in which one
-        // huge page has room by chance.
+        // For advised memory, glibc 2.43 on Arm advises its own heap, which fits one huge page by chance.
         let heap = match policy {
             "thp=madvise" => (ground.pages_each() * ground.answers.page_bytes) as f64,
             _ => 0.0,
@@ -117,12 +115,12 @@ pub fn made_huge_later(ground: &Ground) {
     let (small, later) = (huge("small"), huge("later"));
     let most = (ground.pages_each() * ground.answers.page_bytes) as f64;
     assert!(small.iter().all(|&bytes| bytes <= most), "{small:?}");
-    // The pass goes in pieces, and need not be over where each piece takes seconds.
+    // The pass runs in pieces, and may be incomplete if each piece takes seconds.
     let right = later.iter().all(|&bytes| bytes >= BYTES as f64 / 2.0);
     assert!(right && !later.is_empty(), "{later:?}");
 }
 
-/// The largest program of a guest is hugewise itself; it watches another while its code is moved.
+/// The largest program of a guest is hugewise itself; one instance watches another while its code is moved.
 pub fn code_made_huge(ground: &Ground) {
     let huge_page = (ground.pages_each() * ground.answers.page_bytes) as f64;
     let program = ground.lab().with_file_name("hugewise");
@@ -143,7 +141,7 @@ pub fn code_made_huge(ground: &Ground) {
     assert_complete(&report);
     let huge = |policy: &str| values(&report, policy, "huge_anon_peak_bytes");
     let (small, code) = (huge("small"), huge("code"));
-    // A huge page of 32 MiB and more has no room in it; before Linux 6.7 (PAGEMAP_SCAN) code is left as it is.
+    // A huge page of 32 MiB or more does not fit into it; before Linux 6.7 (PAGEMAP_SCAN) code is left unchanged.
     let least = match huge_page <= 2_097_152.0 && kernel() >= (6, 7) {
         true => 2.0 * huge_page,
         false => 0.0,
@@ -162,7 +160,7 @@ fn kernel() -> (u32, u32) {
     (next(), next())
 }
 
-/// Each size alone: folios of it were allocated, where the kernel counts them.
+/// Each size by itself: folios of it were allocated, if the kernel counts them.
 pub fn smaller_sizes(ground: &Ground) {
     let before = settings();
     let sizes = smaller(ground);
@@ -191,8 +189,7 @@ pub fn smaller_sizes(ground: &Ground) {
     }
 }
 
-/// A process that is killed when its test ends, however that ends: what it holds would make
-/// every later test fail.
+/// A process that is killed at any end of its test: memory that it keeps would make later tests fail.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -202,7 +199,7 @@ impl Drop for Killed {
     }
 }
 
-/// SIGKILL in the midst of an experiment; what it left is put back by the doctor.
+/// SIGKILL during an experiment; the doctor restores the settings.
 pub fn killed_and_undone(ground: &Ground) {
     let before = settings();
     let lab = ground.lab();
@@ -230,8 +227,8 @@ pub fn killed_and_undone(ground: &Ground) {
     let killed = Killed(child);
     wait_until("the experiment changes a setting", || settings() != before);
     drop(killed);
-    // The guardian puts the settings back at once, so that they may be as before already. The
-    // keeper lets go of the machine a moment after it has seen its parent die.
+    // The guardian restores the settings at once, so they may be back already. The keeper releases the machine a moment
+    // after it has seen its parent die.
     wait_until("the machine is free again", || {
         ground.hugewise(&["doctor", "--undo"]).status.success()
     });
@@ -247,7 +244,7 @@ pub fn own_cgroup(ground: &Ground) {
     assert!(right && !peaks.is_empty(), "{peaks:?}");
 }
 
-/// Cycles arrive in the record by way of the hardware's counter: more where more is done.
+/// Hardware cycle counts are in the record: more for more work.
 pub fn cycles(ground: &Ground) {
     let counted = |pages: u64| {
         let pages = pages.to_string();
@@ -268,14 +265,14 @@ pub fn cycles(ground: &Ground) {
     );
 }
 
-/// An experiment with the laboratory.
+/// Runs an experiment with the laboratory.
 fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> Value {
     let lab = [ground.lab().display().to_string()].into_iter();
     let words = workload.iter().map(|word| word.as_ref().to_owned());
     measured(ground, flags, &lab.chain(words).collect::<Vec<_>>())
 }
 
-/// An experiment with any command.
+/// Runs an experiment with any command.
 fn measured(ground: &Ground, flags: &[&str], command: &[String]) -> Value {
     let out = ground.path("run.jsonl");
     let _ = fs::remove_file(&out);
@@ -299,7 +296,7 @@ fn touch(ground: &Ground) -> [String; 3] {
     ["touch".to_owned(), "--pages".to_owned(), pages]
 }
 
-/// Every policy has its trials, and every trial a value or a reason for each metric.
+/// Every policy has trials, and every trial has a value or a reason for each metric.
 fn assert_complete(report: &Value) {
     let trials = report["trials"].as_array().unwrap();
     for policy in report["policies"].as_array().unwrap() {
@@ -374,7 +371,7 @@ fn settings() -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// What the report says of `enabled`, in the form of [`settings`], with the rest as it is.
+/// The `enabled` settings from the report, in the form of [`settings`], with the other settings unchanged.
 fn settings_said(report: &Value) -> BTreeMap<PathBuf, String> {
     let mut said = settings();
     let enabled = Path::new(THP).join("enabled");
@@ -390,7 +387,7 @@ fn settings_said(report: &Value) -> BTreeMap<PathBuf, String> {
     said
 }
 
-/// Patient, because an emulated machine on a busy one takes a minute for what takes a second.
+/// Patient, because an emulated machine on a busy one is up to sixty times slower.
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {

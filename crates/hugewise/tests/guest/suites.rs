@@ -1,5 +1,4 @@
-//! Test programs of their own that lie beside the others in a guest. On the machine at hand
-//! `cargo test` runs them by itself.
+//! Separate test programs, in the same folder of a guest. On this machine `cargo test` runs them directly.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +9,12 @@ use super::report::{self, Outcome};
 
 /// The suite that plants memory in a known state and has it judged.
 const CONFUSION: &str = "confusion";
-/// Where a guest has files that are not shared memory, as those of a tmpfs are.
+/// The folder of a guest with files outside shared memory (tmpfs).
 const FILES: &str = "/files";
 /// Its name in the table.
 const NAME: &str = "inspect: what was planted is reported";
 
-/// Runs the suites as root; they become an ordinary user by themselves. The number
-/// that failed.
+/// Runs the suites as root; they switch to an ordinary user themselves. Returns the number of failures.
 pub fn run_all(ground: &Ground) -> usize {
     if ground.user() != "root" || !ground.is_guest() {
         return 0;

@@ -1,4 +1,4 @@
-//! What is traced by each means is what a known workload does.
+//! Traces by each attach method agree with a known workload.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::capability::memory_kib;
 use super::ground::Ground;
 
-/// Pages that are touched while the kernel is traced: a prime.
+/// Pages to touch while the kernel is traced: a prime.
 const PAGES: u64 = 4_099;
 
 /// Functions, traced by a call at their entry and their return.
@@ -42,9 +42,8 @@ pub fn by_tracepoints(ground: &Ground) {
     }
 }
 
-/// Huge pages from memory that has no free huge block: the kernel compacts for the program that
-/// asks, and no stall that it counts itself is missing in the histogram. Linux 6.1 does not always
-/// find a reason to.
+/// Huge pages from memory without a free huge block: the kernel compacts for the requesting program, and the histogram
+/// includes every stall that the kernel counts. Linux 6.1 does not always need to compact.
 pub fn compaction(ground: &Ground) {
     let mib = |name: &str| memory_kib(name).unwrap() >> 10;
     let (all, huge) = (
@@ -52,7 +51,7 @@ pub fn compaction(ground: &Ground) {
         ground.pages_each() * ground.answers.page_bytes,
     );
     let (fill, reserve) = (all.to_string(), (all / 8).to_string());
-    // More than the reserve can hold, so that they come out of the fragments too.
+    // More than the reserve holds, so that the fragments are needed too.
     let huge_pages = ((all / 4) / (huge >> 20)).to_string();
     let words = ["fragment", "--fill", &fill, "--reserve", &reserve];
     let workload = [&words[..], &["--huge-pages", &huge_pages]].concat();
@@ -73,7 +72,7 @@ pub fn compaction(ground: &Ground) {
     }
 }
 
-/// Direct compactions that the kernel itself counted; those that it skipped are not in it.
+/// Direct compactions that the kernel counted, without skipped ones.
 fn compactions() -> u64 {
     let text = std::fs::read_to_string("/proc/vmstat").unwrap();
     let mut lines = text.lines();
@@ -81,7 +80,7 @@ fn compactions() -> u64 {
     count.unwrap().trim().parse().unwrap()
 }
 
-/// A fault for each page, and the workload's own start; every one of them in a row.
+/// One fault for each page, plus the workload's own start; every one of them in a row.
 fn assert_faults(ground: &Ground, what: &str, means: &str) {
     let seen = traced(ground, what, means);
     let all = &seen["all"];
@@ -106,7 +105,7 @@ fn assert_faults(ground: &Ground, what: &str, means: &str) {
     assert_eq!(seen["losses"]["no_room"], 0);
 }
 
-/// What was seen of the first point while the laboratory touched its pages.
+/// The trace of the first point while the laboratory touches its pages.
 fn traced(ground: &Ground, what: &str, means: &str) -> Value {
     let pages = PAGES.to_string();
     let words = ["trace", what, "--means", means];
@@ -115,7 +114,7 @@ fn traced(ground: &Ground, what: &str, means: &str) -> Value {
     trace["total"]["points"][0].clone()
 }
 
-/// What was seen while the laboratory did as told.
+/// The trace while the laboratory runs a workload.
 fn traced_while(ground: &Ground, words: &[&str], workload: &[&str]) -> Value {
     let mut tracing = ground
         .start(&[words, &["--format", "json"]].concat())
@@ -130,7 +129,7 @@ fn traced_while(ground: &Ground, words: &[&str], workload: &[&str]) -> Value {
     let pid = tracing.id().to_string();
     let sent = Command::new("kill").args(["-INT", &pid]).status();
     assert!(sent.unwrap().success());
-    // The rest is read, so that it never writes to a closed pipe.
+    // Reads the rest, so that the program never writes to a closed pipe.
     said.for_each(drop);
     let output = tracing.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);

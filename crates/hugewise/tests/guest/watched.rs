@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ground::Ground;
 
-/// What the laboratory is asked for, and as which kind each comes to light.
+/// The requested faults of the laboratory, and the kind in which each is reported.
 const MIX: [(&str, u64); 8] = [
     ("--write", 211),
     ("--read", 223),
@@ -15,11 +15,11 @@ const MIX: [(&str, u64); 8] = [
     ("--copy", 233),
     ("--shared", 239),
 ];
-/// A program's own beginning, and what a fork shares besides, are no more than this.
+/// An upper limit for the faults of a program's start and of shared pages after a fork.
 const BESIDES: u64 = 64;
 
-/// Every kind is told from the others: zero pages by their physical address, huge pages by their
-/// size, whichever way this kernel has of showing them.
+/// Every kind is distinguished from the others: zero pages by their physical address, huge pages by their size, in
+/// whichever way this kernel reports them.
 pub fn each_kind(ground: &Ground) {
     let lab = ground.lab();
     let counts: Vec<String> = MIX.iter().map(|(_, count)| count.to_string()).collect();

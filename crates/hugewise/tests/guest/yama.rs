@@ -1,5 +1,5 @@
-//! What `yama` leaves of tracing to an ordinary user. Its last step, 3, is left out: it lasts until
-//! the machine is started anew, and is answered as 2 is.
+//! The effect of `yama` on tracing by an ordinary user. Level 3 is left out: it lasts until a reboot, and gives the
+//! same answer as 2.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::ground::Ground;
 
-/// Where `yama` says what it forbids.
+/// The file with yama's level.
 pub const SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
 const NOBODY: u32 = 65_534;
 
-/// The old value, put back whatever happens.
+/// The old value, restored in any case.
 struct Scope(String);
 
 impl Scope {
@@ -27,8 +27,8 @@ impl Drop for Scope {
     }
 }
 
-/// Its own children may be traced up to 1. From 2 on `doctor` says what is needed, and names no
-/// policy that would be reached by a tracer.
+/// Up to level 1 a process can trace its own children. From level 2 `doctor` names the missing privilege, and lists no
+/// policy that needs a tracer.
 pub fn own_children(ground: &Ground) {
     let _before = Scope::read();
     for (scope, answer) in [("0", "yes"), ("1", "yes"), ("2", "no")] {

@@ -1,4 +1,4 @@
-//! What the tests of the program need around it: a folder, a turn, a process to signal.
+//! The environment for tests of the program: a folder, a turn, a process to signal.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -21,7 +21,7 @@ mod skipping;
 pub use skipping::{is_root, skip};
 
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
-/// The user without rights.
+/// An unprivileged user.
 pub const NOBODY: u32 = 65_534;
 
 /// Experiments hold the machine's lock, so tests that run one take turns.
@@ -30,7 +30,7 @@ pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether capabilities can be given to others.
+/// Returns true if capabilities can be granted to other processes.
 pub fn can_grant(name: &str) -> bool {
     let there = Plain::new("setpriv").arg("--version").output().is_ok();
     if !is_root() || !there {
@@ -54,7 +54,7 @@ pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
         .collect()
 }
 
-/// The laboratory, built beside the program.
+/// The laboratory, built in the same folder as the program.
 pub fn lab() -> PathBuf {
     let path = Path::new(HUGEWISE).with_file_name("hugewise-lab");
     assert!(path.exists(), "build it first: cargo build -p hugewise-lab");
@@ -89,8 +89,7 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// The size of the pool of 2 MiB pages.
 pub const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
-/// The memory cgroups of experiments beside and below our own; `None` where there is no place for
-/// them.
+/// The memory cgroups of experiments next to and below our own; `None` if cgroups cannot be created there.
 pub fn cgroups() -> Option<Vec<PathBuf>> {
     let root = hugewise_linux::machine::root::Root::real();
     let place = hugewise_linux::sys::cgroup::read_place(&root).ok()??;
@@ -114,7 +113,7 @@ pub fn thp_mode() -> String {
     word.expect("a mode").to_owned()
 }
 
-/// Every setting of the machine that a policy may write; counters are left out.
+/// Every system setting that a policy can write, without counters.
 pub fn settings() -> BTreeMap<PathBuf, String> {
     fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -142,7 +141,7 @@ pub fn settings() -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// A folder for one test, and the program with its state in there.
+/// A folder for one test, with the program's state.
 pub struct Case {
     folder: TempDir,
 }
@@ -167,8 +166,7 @@ impl Case {
         Command::from_std(self.plain())
     }
 
-    /// The same as an ordinary user. The program is copied, because the build folder may lie
-    /// where only root can go.
+    /// The same as an ordinary user. The program is copied, because the build folder may be accessible only to root.
     pub fn hugewise_as_nobody(&self) -> Command {
         let copy = self.path("hugewise");
         std::fs::copy(HUGEWISE, &copy).expect("a copy");
@@ -178,8 +176,7 @@ impl Case {
         Command::from_std(command)
     }
 
-    /// As an ordinary user with nothing but the capabilities named, as `+bpf,+perfmon`; needs
-    /// setpriv(1).
+    /// As an ordinary user with only the named capabilities, such as `+bpf,+perfmon`; needs setpriv(1).
     pub fn hugewise_with(&self, grants: &str) -> Command {
         let copy = self.path("hugewise");
         std::fs::copy(HUGEWISE, &copy).expect("a copy");
@@ -199,7 +196,7 @@ impl Case {
         command
     }
 
-    /// The variables and the folder that a test has.
+    /// Sets the variables and the folder of a test.
     pub fn surround(&self, command: &mut Plain) {
         command
             .env("XDG_STATE_HOME", self.path("state"))
@@ -212,7 +209,7 @@ impl Case {
         serde_json::from_slice(&std::fs::read(path).expect("the report")).expect("JSON")
     }
 
-    /// Returns the report that a command makes of a record.
+    /// Returns the report that a command makes from a record.
     pub fn report(&self, words: &[&str], record: &Path) -> Value {
         let mut command = self.hugewise();
         command.args(words).arg(record).args(["--format", "json"]);
@@ -254,7 +251,7 @@ impl Case {
         self.spawn_of(self.plain(), arguments)
     }
 
-    /// The same of the program in surroundings of its own.
+    /// The same with a command prepared by the caller.
     pub fn spawn_of(&self, mut command: Plain, arguments: &[&str]) -> Running {
         let record = self.path("running.jsonl");
         command
@@ -274,8 +271,8 @@ impl Case {
     }
 }
 
-/// Kills a program with all its children, its guardian too, as where a container is killed. It is
-/// stopped before, so that it puts nothing back when its children end.
+/// Kills a program with all its children, including its guardian, as when a container is killed. It is stopped first,
+/// so that it restores nothing when its children end.
 pub fn kill_with_children(program: &mut Child) {
     let id = program.id().to_string();
     let kill = |command: &str, arguments: [&str; 2]| {
@@ -317,7 +314,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until trials of so many rounds are in the record.
+    /// Waits until the record has the trials of this many rounds.
     pub fn wait_for_rounds(&mut self, rounds: usize) {
         let last = format!("\"round\":{}", rounds - 1);
         wait_until("the record grows", || {
@@ -325,7 +322,7 @@ impl Running {
         });
     }
 
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     pub fn is_over(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
@@ -338,7 +335,7 @@ impl Running {
         assert!(status.expect("kill").success());
     }
 
-    /// Kills its keeper, as a stranger or the kernel might.
+    /// Kills its keeper, as another process or the kernel might.
     pub fn kill_children(&mut self) {
         let mut keepers = Vec::new();
         wait_until("a keeper", || {
@@ -392,7 +389,7 @@ impl Drop for Running {
     }
 }
 
-/// A setting of the machine that a test changes: put back at the end.
+/// A system setting that a test changes; restored at the end.
 pub struct Restored {
     path: &'static str,
     was: String,
@@ -416,7 +413,7 @@ impl Drop for Restored {
     }
 }
 
-/// A tmpfs that is soon full.
+/// A small tmpfs that fills up soon.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {

@@ -1,4 +1,4 @@
-//! Memory whose faults and huge pages are known beforehand.
+//! Memory with known faults and huge pages.
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{Case, lab, readings};
 
 impl Case {
-    /// 23,029 pages in an aligned region: as many faults with small pages, and one a huge page
-    /// plus the tail with huge ones.
+    /// 23,029 pages in an aligned region: as many faults with small pages; with huge pages one per huge page plus the
+    /// tail.
     pub fn oracle(&self, mut command: Command) {
         let lab_copy = self.path("hugewise-lab");
         std::fs::copy(lab(), &lab_copy).expect("a copy");
@@ -49,8 +49,8 @@ impl Case {
         let whole = (23_029.0 / huge).floor();
         let huge_trials = HugeTrial::of(&report);
         for trial in &huge_trials {
-            // A machine short of huge pages refuses some: then each is as many small faults,
-            // and the kernel has counted it.
+            // A machine short of huge pages refuses some. Each refusal costs this many small faults, and the kernel
+            // counts it.
             let refused = (trial.touched - whole - 23_029.0 % huge) / (huge - 1.0);
             assert!(
                 refused.fract() == 0.0 && (0.0..=trial.refused).contains(&refused),
@@ -66,19 +66,19 @@ impl Case {
             huge_trials.iter().any(|trial| trial.refused == 0.0),
             "{huge_trials:?}"
         );
-        // The whole process takes some more faults, for its own start: the same under both.
+        // The whole process takes some more faults for its start, the same under both.
         let total = |policy| readings(&report, policy, "minor_faults_total")[0];
         let more = total("small") - total("huge") - (23_029.0 - huge_trials[0].touched);
         assert!(more.abs() <= 8.0, "{more}");
     }
 }
 
-/// What the oracle looks at in a trial with huge pages.
+/// The readings that the oracle checks in a trial with huge pages.
 #[derive(Debug)]
 struct HugeTrial {
     /// Faults of the memory that it touched.
     touched: f64,
-    /// Huge pages that the machine refused meanwhile, to anybody.
+    /// Huge pages that the machine refused during the trial, to any process.
     refused: f64,
     peak_bytes: f64,
 }

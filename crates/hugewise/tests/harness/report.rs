@@ -15,7 +15,7 @@ pub fn list<'a>(report: &'a Value, name: &str) -> &'a [Value] {
     list.unwrap_or_else(|| panic!("no {name}: {:#}", answer(report)))
 }
 
-/// Returns the first claim that fits.
+/// Returns the first claim that matches.
 pub fn claim(report: &Value, fits: impl Fn(&Value) -> bool) -> &Value {
     let mut claims = list(report, "claims").iter();
     let found = claims.find(|claim| fits(claim));
@@ -37,7 +37,7 @@ pub fn call(claim: &Value) -> &str {
     }
 }
 
-/// Returns the policy to use; nothing while that is not decided.
+/// Returns the policy to use; `None` while undecided.
 pub fn choice(report: &Value) -> Option<&str> {
     answer(report)["choice"]["arm"].as_str()
 }
@@ -49,7 +49,7 @@ pub fn arm<'a>(report: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no policy {name}: {:#}", answer(report)["arms"]))
 }
 
-/// Returns the causes of this name, whatever came out.
+/// Returns the causes with this name, whatever their result.
 pub fn causes<'a>(report: &'a Value, id: &str) -> Vec<&'a Value> {
     let all = list(report, "causes").iter();
     all.filter(|cause| cause["cause"] == id).collect()

@@ -1,4 +1,4 @@
-//! Text and numbers of somebody else: in records, recordings, pages, answers of servers and arguments.
+//! Text and numbers from other sources: in records, recordings, pages, server responses and arguments.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,9 +12,9 @@ use predicates::str::{contains, starts_with};
 
 use crate::harness::{Case, HUGEWISE};
 
-/// What a terminal would obey, and a line that looks like one of ours.
+/// Terminal control characters, and a line that imitates one of ours.
 const HOSTILE: &str = "\u{1b}[2J\u{7}\r\nhugewise: all is well";
-/// How it is shown.
+/// Its escaped form.
 const SHOWN: &str = "\\u{1b}[2J\\u{7}\\r\\nhugewise: all is well";
 
 fn fixture(name: &str) -> PathBuf {
@@ -23,7 +23,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A fixture with one text in place of another.
+/// A fixture with one text replaced by another.
 fn changed(name: &str, from: &str, to: &str) -> String {
     let text = fs::read_to_string(fixture(name)).expect("a fixture");
     assert!(text.contains(from), "{name} has {from}");

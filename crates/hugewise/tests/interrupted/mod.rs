@@ -1,4 +1,4 @@
-//! Signals, kills, and others who change what an experiment is about.
+//! Signals, kills, and other processes that change the subject of an experiment.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::harness::{self, Case, Running, is_root, one_at_a_time, skip};
 
-/// An experiment with one policy of the machine's own settings, after its first round.
+/// An experiment with one policy that changes system settings, after its first round.
 fn one_round_under(case: &Case, policy: &str) -> Running {
     let system = ["run", "--system", "--policy", policy, "--baseline", policy];
     let command = ["--warmup", "0", "--", "sleep", "0.3"];
@@ -62,14 +62,14 @@ fn an_interrupt_of_added_rounds_reports_all_of_them() {
     let ended = running.end(Duration::from_secs(60));
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
-    // Interrupted, the record stays one that rounds can be added to.
+    // An interrupted record can still be continued.
     let go_on = |record: &Path| {
         let mut command = case.hugewise();
         command.args(["run", "--max-rounds", "1", "--continue"]);
         command.arg(record).assert()
     };
     go_on(&record).success();
-    // A packed record stays as it is; its trials and the new ones are in a file next to it.
+    // A packed record stays unchanged; its trials and the new ones are in a file next to it.
     let before = fs::read(&record).expect("the record");
     let packed = record.with_extension("jsonl.gz");
     fs::write(&packed, gzip(&before)).expect("a packed record");
@@ -138,7 +138,7 @@ fn an_interrupt_still_tidies_up() {
         "0.2",
     ]);
     running.wait_for_rounds(1);
-    // Struck twice: the second is no new decision.
+    // Pressed twice: the second signal is no new decision.
     running.signal("INT");
     std::thread::sleep(Duration::from_millis(20));
     running.signal("INT");
@@ -260,7 +260,7 @@ fn an_ordinary_user_does_not_stop_root() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    // The first experiment makes the lock.
+    // The first experiment creates the lock.
     case.quick_run(&case.path("first.jsonl"));
     let marker = case.path("marker");
     let line = format!(
@@ -375,7 +375,7 @@ fn a_killed_experiment_leaves_no_process_and_no_setting() {
             "{:?}",
             killed.elapsed()
         );
-        // The guardian keeps its turn until its journal is gone from the disk.
+        // The guardian keeps its turn until its journal is removed from the disk.
         harness::wait_until("nothing is left to undo", || {
             let undone = case.hugewise().args(["doctor", "--undo"]).output();
             undone.expect("doctor").status.success()

@@ -1,5 +1,5 @@
-//! Files and processes that are not ours: a workload without rights, a neighbour and a folder of somebody else may put a link, a pipe or
-//! anything else where root writes and reads.
+//! Files and processes of other users: an unprivileged workload, another process or a foreign folder can put a link, a
+//! pipe or anything else where root writes and reads.
 
 use std::fs;
 use std::io::Read;
@@ -17,22 +17,22 @@ mod reading;
 mod sources;
 mod writing;
 
-/// The content of files of root that nobody else may write or read.
+/// The content of root's files that nobody else can write or read.
 const SECRET: &str = "root:SECRETHASH:1:2:3\n";
 
-/// Makes a file of root that nobody else may write or read.
+/// Makes a file of root that nobody else can write or read.
 fn secret(path: &Path) {
     fs::write(path, SECRET).expect("a file");
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("its mode");
 }
 
-/// Makes a folder of the user without rights.
+/// Makes a folder of the unprivileged user.
 fn folder_of_nobody(path: &Path) {
     fs::create_dir(path).expect("a folder");
     std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).expect("its owner");
 }
 
-/// Makes a script that everybody may execute.
+/// Makes a script that everybody can execute.
 fn script(path: &Path, lines: &str) {
     fs::write(path, format!("#!/bin/sh\n{lines}\n")).expect("a script");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("its mode");
@@ -47,7 +47,7 @@ fn make_pipe(path: &Path) {
 struct Process(Child);
 
 impl Process {
-    /// A shell under another name, of the user without rights, that waits with these words in its command line.
+    /// A shell under another name, as the unprivileged user, that waits with these words in its command line.
     fn named(case: &Case, name: &str, word: &str) -> Self {
         let program = case.path(name);
         if !program.exists() {
@@ -73,7 +73,8 @@ impl Drop for Process {
     }
 }
 
-/// Starts a line of a shell in a mount namespace with folders of its own for locks, journals and temporary files; `None` where that cannot be.
+/// Starts a shell line in a mount namespace with separate folders for locks, journals and temporary files; `None` if
+/// that is not possible.
 fn apart(case: &Case, line: &str) -> Option<Command> {
     let prepare = "mkdir -p /run/lock /run/hugewise /var/lib/hugewise && mount -t tmpfs -o mode=1777 tmpfs /run/lock \
         && mount -t tmpfs -o mode=755 tmpfs /run/hugewise && mount -t tmpfs -o mode=755 tmpfs /var/lib/hugewise";

@@ -7,11 +7,11 @@ fn an_ordinary_user_does_not_keep_root_from_measuring() {
     let nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups";
     let lock = "/run/lock/hugewise.lock";
     for planted in [
-        // A program of root holds a lock to which a link leads.
+        // A program of root holds a lock through a link.
         format!(
             "touch /run/hugewise/other; flock -F /run/hugewise/other sleep 20 & P=$!; sleep 0.3; {nobody} ln -s /run/hugewise/other {lock}"
         ),
-        // A set-user-ID program holds it, whose real user is another one.
+        // A set-user-ID program holds it; its real user is different.
         format!("setpriv --ruid 65534 flock -F {lock} sleep 20 & P=$!; sleep 0.3"),
         format!("{nobody} flock -F {lock} sleep 20 & P=$!; sleep 0.3"),
         format!("{nobody} mkfifo {lock}"),
@@ -89,7 +89,7 @@ fn a_process_that_is_not_there_is_an_error_of_watch_too() {
         .code(2);
 }
 
-/// A program that starts another one under a filter, which refuses a system call.
+/// A program that starts another one under a filter that refuses a system call.
 const DENY: &str = r#"
 #include <stdlib.h>
 #include <stddef.h>

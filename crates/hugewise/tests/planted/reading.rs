@@ -1,11 +1,11 @@
-//! What root reads.
+//! Files that root reads.
 
 use super::*;
 
-/// Ends within this time, whatever others have planted.
+/// The time limit, whatever others have planted.
 const SOON: Duration = Duration::from_secs(30);
 
-/// All that a verb says of a process, which ends soon and takes little memory.
+/// The whole output of a verb about a process; checks that it ends soon and takes little memory.
 fn said(case: &Case, words: &[&str]) -> String {
     let line = format!("ulimit -v 3000000; exec {HUGEWISE} {}", words.join(" "));
     let mut command = Command::new("sh");
@@ -53,7 +53,7 @@ fn a_configuration_that_a_process_names_is_read_with_limits_and_its_users_rights
     said(&case, &["doctor"]);
 }
 
-/// The rights are those of the process's user, so that what that user may read is read.
+/// The permissions are those of the process's user, so everything that this user can read is read.
 #[test]
 fn a_configuration_of_the_processs_user_is_read() {
     if !is_root() {
@@ -141,7 +141,7 @@ fn under_sudo_files_that_are_named_are_read_as_the_user() {
     }
 }
 
-/// A folder of records in which each other kind of file has the name of a record.
+/// A folder of records in which a file of each other type has the name of a record.
 fn mixed(case: &Case) -> PathBuf {
     let folder = case.path("records");
     fs::create_dir(&folder).expect("a folder");
@@ -180,7 +180,7 @@ fn a_folder_of_records_has_what_is_none_left_out() {
     assert!(done.expect("it ends").status.success());
 }
 
-/// Returns true if this process ignores a signal, and so do the programs that it starts.
+/// Returns true if this process, and so the programs that it starts, ignore a signal.
 fn is_ignored(number: u32) -> bool {
     let status = fs::read_to_string("/proc/self/status").expect("own status");
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -193,7 +193,7 @@ fn an_exporter_answers_and_ends_whatever_lies_among_the_records() {
     let case = Case::new();
     let folder = mixed(&case);
     for (signal, number) in [("-TERM", 15), ("-INT", 2), ("-HUP", 1)] {
-        // The program leaves a signal ignored that nohup(1) or a shell had ignored before.
+        // The program keeps ignoring a signal that nohup(1) or a shell has ignored before.
         if is_ignored(number) {
             skip(signal, "the test runs where it is ignored");
             continue;

@@ -1,8 +1,8 @@
-//! Nothing goes around the two ways of opening files that others may have put there: `hugewise_linux::file`.
+//! Files that other users can replace are opened only in the two ways of `hugewise_linux::file`.
 
 use super::*;
 
-/// What opens a file by its path, whatever lies there.
+/// Calls that open a file by its path, whatever is there.
 const OPENS: [&str; 8] = [
     "fs::write(",
     "fs::read(",
@@ -14,9 +14,9 @@ const OPENS: [&str; 8] = [
     "OpenOptions::new(",
 ];
 
-/// Who may, because the path is the kernel's or root's own, so that nobody else puts anything there.
+/// Files that may use them, because the path belongs to the kernel or root, so that nobody else can put anything there.
 const MAY: [&str; 29] = [
-    // Files of /proc and /sys, and all that is read below the root of a machine.
+    // Files of /proc and /sys, and all files read below the root of a machine.
     "linux/src/machine/root.rs",
     "linux/src/live/own.rs",
     "linux/src/apply/first_touch/toucher.rs",
@@ -40,14 +40,14 @@ const MAY: [&str; 29] = [
     "linux/src/spawn/tracee.rs",
     "linux/src/spawn/tracer/chain.rs",
     "linux/src/tracepoint/mod.rs",
-    // Devices of ours: /dev/null and /dev/tty.
+    // Our devices: /dev/null and /dev/tty.
     "linux/src/machine/descriptors.rs",
     "linux/src/machine/signal.rs",
     "linux/src/spawn/entry.rs",
     // The journal, in a folder of root.
     "linux/src/undo/journal.rs",
     "linux/src/undo/place.rs",
-    // The input of a workload, with its user's rights.
+    // The input of a workload, with its user's permissions.
     "linux/src/spawn/child.rs",
 ];
 

@@ -1,4 +1,4 @@
-//! What stays of an experiment: its record, the report of one, and where neither can be written.
+//! The results of an experiment: its record and its report, also if neither can be written.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn a_record_is_reported_in_every_form() {
     }
 }
 
-/// A record of the user's folder that was packed is found by its name and read by whatever reads records.
+/// A packed record of the user's folder is found by its name, and every reader of records can read it.
 #[test]
 fn a_packed_record_is_read_as_it_was() {
     let case = Case::new();
@@ -76,8 +76,8 @@ fn a_packed_record_is_read_as_it_was() {
     assert!(told.contains("cut.gz"), "{told}");
 }
 
-/// Two records of one experiment, the second an hour later: it says what both say, in a line, where it lies
-/// among the user's records.
+/// Two records of one experiment in the user's folder, the second an hour later: its report has a line with both
+/// results.
 #[test]
 fn records_of_one_experiment_are_tied_together() {
     let case = Case::new();
@@ -154,7 +154,7 @@ fn what_a_report_cannot_do_is_refused() {
     }
 }
 
-/// A condition that the noise leaves open does not fail, and does not pass silently.
+/// A condition that is undecided because of noise does not fail, but is reported.
 #[test]
 fn an_undecided_condition_is_said() {
     let record = concat!(
@@ -197,7 +197,7 @@ fn every_trial_is_drawn() {
     shown(&["--verdict-metric", "minor_faults_total"]).stdout(contains("minor faults per trial"));
 }
 
-/// A record of a known experiment in the usual place of records.
+/// A record of a known experiment in the usual place.
 fn kept(case: &Case, name: &str) {
     let folder = case.path("state/hugewise");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -260,8 +260,7 @@ fn a_report_is_not_written_over_a_record() {
     assert_eq!(std::fs::read(&record).expect("the record"), before);
 }
 
-/// Another than this one has no end, and would fill the machine's memory before it was found to
-/// be no record.
+/// Other devices have no end, and would fill the machine's memory before they could be recognised as no record.
 #[test]
 fn a_device_is_no_record() {
     let words = ["report", "/dev/null"];
@@ -382,7 +381,7 @@ fn rounds_are_added_to_a_record() {
         .iter()
         .filter_map(|trial| trial["round"].as_u64())
         .collect();
-    // The fourth may decide.
+    // The fourth round may decide.
     assert!(
         rounds.is_superset(&BTreeSet::from([0, 1, 2, 3])),
         "{rounds:?}"
@@ -450,7 +449,7 @@ fn a_page_of_two_records_is_read_back_as_both() {
     let both = case.report(&["report", "--across"], &page);
     let second = answer(&both)["circumstances"][1]["record"].to_string();
     assert!(second.ends_with("page.html#2\""), "{second}");
-    // Its second record by itself is what its file holds.
+    // Its second record is equal to its own file.
     let second = PathBuf::from(format!("{}#2", page.display()));
     let [held, own] = [&second, &two].map(|it| case.report(&["report"], it));
     for part in ["plan", "host", "trials", "end"] {

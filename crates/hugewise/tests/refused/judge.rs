@@ -1,9 +1,8 @@
-//! What must hold after a call has failed.
+//! Conditions that must hold after a failed call.
 
 use super::*;
 
-/// What the program may say of the cause: the error, or what it means. A keeper that dies before
-/// its `main` can say nothing.
+/// The possible wordings of the cause: the error, or its meaning. A keeper that dies before its `main` prints nothing.
 fn causes(error: &str) -> &'static [&'static str] {
     match error {
         "EINTR" => &["Interrupted system call"],
@@ -16,7 +15,7 @@ fn causes(error: &str) -> &'static [&'static str] {
 
 const KILLED: &str = "keeper of the workload was killed";
 
-/// All that is wrong after a refusal.
+/// All defects after a refusal.
 pub(super) fn defects(
     case: &Case,
     refusal: &Refusal,
@@ -49,7 +48,7 @@ pub(super) fn defects(
 fn of_ending(refusal: &Refusal, ending: &Ending) -> Vec<String> {
     let mut found = Vec::new();
     let said = &ending.stderr;
-    // The runtime ends a process that cannot have its first mapping, before `main`.
+    // The runtime ends a process before `main` if its first mapping fails.
     if said.contains("initialization or cleanup bug") {
         return found;
     }
@@ -61,7 +60,7 @@ fn of_ending(refusal: &Refusal, ending: &Ending) -> Vec<String> {
     match ending.code {
         Some(0) => {}
         _ if is_out_of_memory => {}
-        // 126 is that of `exec`, as of a shell.
+        // 126 is the status of `exec`, as for a shell.
         Some(code) if is_documented(code) || code == 126 => {
             let both = format!("{said}{}", ending.stdout);
             if !causes(refusal.error).iter().any(|it| both.contains(it)) {
@@ -76,7 +75,7 @@ fn of_ending(refusal: &Refusal, ending: &Ending) -> Vec<String> {
     found
 }
 
-/// A record is absent, or `report` reads what is in it.
+/// A record is absent, or `report` can read it.
 fn of_record(case: &Case) -> Option<String> {
     let record = case.path("record.jsonl");
     record.exists().then_some(())?;
@@ -85,7 +84,7 @@ fn of_record(case: &Case) -> Option<String> {
     let said = String::from_utf8_lossy(&read.stderr);
     match read.status.code() {
         Some(0 | 3) => None,
-        // Nothing was measured, and it says so.
+        // Nothing was measured, and the report says so.
         Some(2) if fs::metadata(&record).is_ok_and(|file| file.len() == 0) => None,
         code => Some(format!("report ends with {code:?}: {said}")),
     }

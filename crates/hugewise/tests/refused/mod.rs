@@ -1,5 +1,5 @@
-//! System calls of the program fail, one at a time, and the machine is as before: its settings, its
-//! processes, its files. `hugewise-lab refuse` makes them fail.
+//! System calls of the program fail, one at a time, and the machine must stay unchanged: its settings, its processes,
+//! its files. `hugewise-lab refuse` makes them fail.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ mod sweep;
 
 use judge::defects;
 
-/// A use of the program that is small, and meets what its verb meets.
+/// A small run of the program that covers the calls of its verb.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     Run,
@@ -29,7 +29,7 @@ enum Use {
 }
 
 impl Use {
-    /// The words after the name of the program; PID is that of a process that sleeps.
+    /// The words after the program's name; PID stands for a sleeping process.
     fn words(self) -> &'static [&'static str] {
         match self {
             Self::Run => &[
@@ -67,7 +67,7 @@ impl Use {
         }
     }
 
-    /// The place where it is used, with all that it needs.
+    /// The environment of the run.
     fn ground(self) -> Ground {
         let case = Case::new();
         fs::create_dir(case.path("tmp")).expect("a folder");
@@ -81,7 +81,7 @@ impl Use {
     }
 }
 
-/// Where the program is used: a folder, and a process to look at.
+/// The environment of the program: a folder, and a process to inspect.
 struct Ground {
     case: Case,
     sleeper: Child,
@@ -94,7 +94,7 @@ impl Drop for Ground {
     }
 }
 
-/// One call, and the error that it gives.
+/// One call, and the error that it returns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Refusal {
     place: String,
@@ -102,18 +102,18 @@ struct Refusal {
     error: &'static str,
 }
 
-/// How a use of the program ended.
+/// How a run of the program ended.
 #[derive(Debug)]
 struct Ending {
     code: Option<i32>,
     stdout: String,
     stderr: String,
-    /// What the laboratory says of its calls.
+    /// The laboratory's log of the calls.
     log: Vec<String>,
 }
 
 impl Ground {
-    /// Uses the program, with one call refused or none.
+    /// Runs the program, with one call refused or none.
     fn run(&self, verb: Use, refusal: Option<&Refusal>) -> Ending {
         let case = &self.case;
         let log = case.path("calls");
@@ -150,7 +150,7 @@ impl Ground {
     }
 }
 
-/// Where a refusal could do most harm.
+/// The calls whose refusal could do most harm.
 const WORST: &[(Use, &str, usize, &str)] = &[
     (Use::Report, "main read ./old.jsonl", 1, "EIO"),
     (Use::Report, "main write pipe:[N]", 1, "ENOSPC"),
@@ -191,7 +191,7 @@ const WORST: &[(Use, &str, usize, &str)] = &[
         1,
         "EINTR",
     ),
-    // PTRACE_CONT: what stands at its end is not woken by a signal either.
+    // PTRACE_CONT: a signal does not wake a process held at its exit either.
     (Use::Run, "keep ptrace h", 1, "EPERM"),
     (Use::Run, "main write ./record.jsonl", 3, "ENOSPC"),
     (Use::Run, "main fdatasync ./record.jsonl", 2, "EIO"),
@@ -221,7 +221,7 @@ fn a_refused_call_leaves_the_machine_as_before() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Refuses one call of a use, and says what is wrong then; `None` if the call was never made.
+/// Refuses one call of a run, and returns the defects; `None` if the call was never made.
 fn try_refusal(verb: Use, refusal: &Refusal) -> Option<Vec<String>> {
     let before = harness::settings();
     let ground = verb.ground();

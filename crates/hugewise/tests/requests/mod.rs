@@ -1,4 +1,4 @@
-//! Latencies that the workload tells, and settings that reach a runtime.
+//! Latencies reported by the workload, and settings that reach a runtime.
 
 use predicates::str::contains;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
     assert_eq!(last.max(), Some(0), "one round: {run}");
 }
 
-/// The lines that wrk prints of so many requests and failures.
+/// The output of wrk for this many requests and failures.
 fn of_wrk(requests: u32, failed: u32) -> String {
     format!(
         "printf '  Latency Distribution\\n 50%% 1.00ms\\n 99%% 2.00ms\\n {requests} requests in 1.00s\\n  Socket \
@@ -136,7 +136,7 @@ fn strict_fails_where_nothing_was_measured() {
             .args(["--shell", "--", printed])
             .assert()
     };
-    // The rate is read, but not what decides.
+    // The rate is read, but not the metric that decides.
     strict("echo Requests/sec: 5; echo 5 requests in 1s").code(7);
     strict("echo nothing").code(3);
     strict(&of_wrk(9000, 0)).code(0);

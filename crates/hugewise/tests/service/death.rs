@@ -1,4 +1,4 @@
-//! What is left when the program is ended from outside: nothing.
+//! After the program is killed, nothing is left.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn death_at_any_moment_leaves_no_server_no_port_and_no_setting() {
         let mut program = case.plain();
         program.env("TMPDIR", case.path("scratch"));
         let mut running = case.spawn_of(program, &words);
-        // The first two come before there is a server, or while it is started.
+        // The first two kills come before there is a server, or while it starts.
         if index > 1 {
             let ports = case.path("ports");
             wait_until("the first server", || ports.exists() || running.is_over());

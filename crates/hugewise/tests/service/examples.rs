@@ -1,8 +1,8 @@
-//! The experiment files of `examples/`, short, with the real programs. They are not part of the usual
-//! tests: `cargo xtask test-services` runs them.
+//! The experiment files of `examples/`, shortened, with the real programs. They are not part of the usual tests:
+//! `cargo xtask test-services` runs them.
 //!
-//! To add an example, add a folder `examples/NAME` with an experiment file and a README, a line to `examples/README.md`,
-//! a test here, and its packages to `SERVICE_TOOLS` or `SERVICE_LIBRARIES` in `xtask`.
+//! To add an example, add a folder `examples/NAME` with an experiment file and a README, a line to
+//! `examples/README.md`, a test here, and its packages to `SERVICE_TOOLS` or `SERVICE_LIBRARIES` in `xtask`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,18 @@ use serde_json::Value;
 
 use crate::harness::{Case, is_root, one_at_a_time, settings, skip};
 
-/// An example, what it needs, and what it must measure in every trial.
+/// An example, its requirements, and the metrics that every trial must have.
 struct Example {
-    /// Its folder, and its file without the ending.
+    /// Its folder, and its file without the extension.
     name: &'static str,
-    /// Libraries of allocators without which the policies that name them are left out.
+    /// Libraries of allocators; without one, the policies that name it are left out.
     allocators: &'static [(&'static str, &'static str)],
     programs: &'static [&'static str],
     measured: &'static [&'static str],
-    /// A policy under which memory of the service must be huge, by this metric, and one under
-    /// which none may be.
+    /// By this metric, the policy under which memory of the service must be huge, and the one under which none may be.
     huge: (&'static str, &'static str),
     small: &'static str,
-    /// MiB of huge pages that must lie in the pool.
+    /// MiB of huge pages that the pool must have.
     pool_mib: u64,
 }
 
@@ -173,7 +172,7 @@ fn experiment(example: &Example) -> String {
         .collect()
 }
 
-/// Whether the dynamic linker knows a library.
+/// Returns true if the dynamic linker finds a library.
 fn is_installed(library: &str) -> bool {
     let known = std::process::Command::new("/sbin/ldconfig")
         .arg("-p")
@@ -181,7 +180,7 @@ fn is_installed(library: &str) -> bool {
     known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains(library))
 }
 
-/// The pool of huge pages, made larger, and given back.
+/// The pool of huge pages, enlarged, and restored on drop.
 struct Pool(String);
 
 const POOL: &str = "/proc/sys/vm/nr_hugepages";

@@ -1,4 +1,4 @@
-//! Servers of all policies at once: each trial is one load of one of them.
+//! The servers of all policies at once: each trial is one load of one server.
 
 use predicates::str::contains;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::harness::{Case, one_at_a_time, readings};
 const POLICIES: [&str; 4] = ["--policy", "huge:as-is", "--policy", "small:thp=never"];
 const SHORT: [&str; 4] = ["--max-rounds", "4", "--rounds-per-start", "2"];
 
-/// Three servers at once, each started twice, and no reading of one in that of another.
+/// Three servers at once, each started twice; readings of one never appear for another.
 #[test]
 fn servers_live_through_rounds_and_each_load_is_a_trial() {
     let _turn = one_at_a_time();
@@ -44,7 +44,7 @@ fn starts_are_numbered(report: &Value) {
     }
 }
 
-/// What an earlier load wrote in the folder of a server is no part of a later one.
+/// Files that an earlier load wrote in a server's folder do not belong to a later load.
 #[test]
 fn each_load_has_the_latencies_that_it_wrote() {
     let _turn = one_at_a_time();

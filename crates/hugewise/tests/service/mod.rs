@@ -1,4 +1,4 @@
-//! `run --service` from outside: a server whose right answer is known, and its failures.
+//! `run --service` from outside: a server with known results, and its failures.
 
 mod death;
 mod examples;
@@ -21,7 +21,7 @@ use crate::harness::{Case, lab, one_at_a_time, readings, wait_until};
 const PAGES: usize = 1024;
 const REQUESTS: usize = 40;
 
-/// The server's line: it keeps a file in its folder, and tells its port in one that stays.
+/// The server's line: it keeps a file in its folder, and writes its port into a file that stays.
 fn server(case: &Case, more: &str) -> String {
     format!(
         "echo {{port}} >> {}; exec {} serve --port {{port}} --folder {{dir}} --pages {PAGES} {more}",
@@ -37,7 +37,7 @@ fn asking(requests: usize) -> String {
     )
 }
 
-/// `run` with a server, its folders below the case's own.
+/// `run` with a server, with its folders below the test's folder.
 fn run(case: &Case, server: &str, load: &str, more: &[&str]) -> Command {
     let mut command = case.hugewise();
     command
@@ -76,11 +76,11 @@ fn nothing_is_left(case: &Case) {
     }
 }
 
-/// Runs it to its end with this exit code, and gives its report. Nothing of a server is left.
+/// Runs it to its end with this exit code, and returns its report. Nothing of a server is left.
 fn report(case: &Case, run: &mut Command, code: i32) -> (Assert, Value) {
     let (json, file) = (case.path("report.json"), case.path("x.toml"));
     run.arg("--json").arg(&json);
-    // A file of options stands behind all flags, where the command would be.
+    // A file of options comes after all flags, in the position of the command.
     if file.exists() {
         run.arg(file);
     }
@@ -97,7 +97,7 @@ fn all_requests_have_latencies(report: &Value) {
     }
 }
 
-/// Servers whose folder lies in this one.
+/// Servers whose folder is in this one.
 fn processes(lab: &Path, folder: &Path) -> usize {
     let named = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
@@ -154,13 +154,13 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
     );
 }
 
-/// What was printed, without the breaks of its lines.
+/// The output without line breaks.
 fn unfolded(done: &Assert) -> String {
     let text = String::from_utf8_lossy(&done.get_output().stdout);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Each request of the load is so many faults of the server; those of the warm-up are not in it.
+/// Each request of the load causes this many faults of the server; those of the warm-up are excluded.
 fn exact_faults(report: &Value) {
     let small = (PAGES * REQUESTS) as f64;
     let page = report["host"]["page_bytes"].as_f64().expect("a page size");
@@ -177,7 +177,7 @@ fn exact_faults(report: &Value) {
     }
 }
 
-/// The log goes with the trial's folder; it is read before, of each trial its own.
+/// The log is deleted with the trial's folder; each trial's log is read before that.
 #[test]
 fn latencies_are_read_from_the_folder_of_the_trial() {
     let _turn = one_at_a_time();
@@ -193,7 +193,7 @@ fn latencies_are_read_from_the_folder_of_the_trial() {
     for file in ["took*", "took.{port}"] {
         all_requests_have_latencies(&report(file, 0));
     }
-    // Latencies that no trial gave are no success.
+    // If no trial gave latencies, that is no success.
     let report = report("log", 3);
     let missing = report["trials"][0]["readings"]["latency_seconds"].to_string();
     assert!(
@@ -205,7 +205,7 @@ fn latencies_are_read_from_the_folder_of_the_trial() {
 #[test]
 fn a_failing_service_is_a_row_with_its_last_words() {
     let _turn = one_at_a_time();
-    // The last load knocks at a door behind which nobody is.
+    // The last load connects to a port that nobody listens on.
     let nobody = format!("{} ask --port 1 --requests 1", lab().display());
     for (failing, load, party, why, said) in [
         (

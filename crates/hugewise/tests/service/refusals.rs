@@ -1,4 +1,4 @@
-//! What is refused before a server starts, and what a dry run says of one.
+//! Refusals before a server starts, and the dry run of a server.
 
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Case;
 
-/// A server with all that it needs, and one flag with its value.
+/// A complete server, and one flag with its value.
 fn served([flag, value]: [&str; 2]) -> [&str; 8] {
     let line = ["--service", "sleep 1", "--ready", "tcp:1", "--load", "true"];
     let [service, server, ready, port, load, command] = line;

@@ -1,15 +1,15 @@
-//! A service whose late requests lie in stalls, and one whose late requests lie elsewhere.
+//! A service whose late requests are in stalls, and one whose late requests are elsewhere.
 
 use serde_json::Value;
 
 use super::run;
 use crate::harness::{Case, lab, one_at_a_time, skip};
 
-/// With these, ten requests are late, and eleven are the slowest thousandth.
+/// With these, ten requests are late, and the slowest thousandth has eleven.
 const REQUESTS: u64 = 10_001;
 const LATE: u64 = 10;
 
-/// The report of a server that is late in this way, and its record's place.
+/// The report of a server that is late in this way, and the path of its record.
 fn report(case: &Case, late: &str, times: &str) -> Value {
     let json = case.path("report.json");
     let lab = lab();
@@ -26,7 +26,7 @@ fn report(case: &Case, late: &str, times: &str) -> Value {
         _ => "csv:latency_ns,ended=ended_ns",
     };
     let more = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
-    // It fails where the server cannot be late: the report then says why.
+    // The run fails if the server cannot be late here: the report then has the reason.
     let _ = run(case, &service, &load, &more)
         .args(["--stalls", "all", "--latency", source, "--json"])
         .arg(&json)
@@ -36,7 +36,7 @@ fn report(case: &Case, late: &str, times: &str) -> Value {
     case.json(&json)
 }
 
-/// Why this cannot be tried here, where that is so.
+/// Why this cannot be tested here, if so.
 fn untried(report: &Value) -> Option<String> {
     let tail = report["trials"][0]["stderr_tail"].as_str();
     if let Some(tail) = tail.filter(|tail| tail.contains("userfaultfd")) {
@@ -64,7 +64,7 @@ fn slow_requests_are_found_in_stalls_where_they_are_there_and_only_there() {
         let count = |name: &str| held[name].as_u64().expect(name);
         assert_eq!(count("requests"), REQUESTS, "{timeline:#}");
         let (slow, stalled) = (count("slow"), count("slow_in_stall"));
-        // Another program may make other requests slow, so not all of them are.
+        // Other programs can make further requests slow, so not all slow ones are in stalls.
         match late {
             "stall" => assert!(2 * stalled > slow, "{timeline:#}"),
             _ => assert!(2 * stalled < slow, "{timeline:#}"),
@@ -79,7 +79,7 @@ fn seconds_add_up(trial: &Value) {
     let faults = |second: &Value| second["minor_faults"].as_f64().expect("faults");
     let sum: f64 = seconds.iter().map(faults).sum();
     let whole = trial["readings"]["minor_faults_total"]["value"].as_f64();
-    // The trial is looked at a moment before its first second and after its last.
+    // The trial is observed from a moment before its first second until a moment after its last.
     assert!(
         (0.0..60.0).contains(&(whole.expect("faults") - sum)),
         "{sum} {whole:?}"
@@ -120,13 +120,13 @@ fn seconds_are_drawn_again_from_the_record() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    // Without times no request has a second.
+    // Without times no request belongs to a second.
     assert!(!text.contains("p99"), "{text}");
     shown(&["--format", "csv"]).code(2);
     shown(&["--baseline", "as-is"]).code(2);
 }
 
-/// A log of intervals of a second, and of one of five seconds.
+/// A log with intervals of one second, and one with intervals of five seconds.
 #[test]
 fn intervals_of_a_log_are_in_their_seconds() {
     let _turn = one_at_a_time();

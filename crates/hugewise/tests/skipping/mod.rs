@@ -1,9 +1,9 @@
-//! Tests that cannot run here say so.
+//! Reports tests that cannot run here.
 
 use std::fs::File;
 use std::io::Write;
 
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
+/// Reports that a test cannot run here; `make test` names the file in which skips are counted.
 pub fn skip(name: &str, reason: &str) {
     println!("SKIP {name}: {reason}");
     if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {

@@ -1,4 +1,4 @@
-//! `hugewise stat`, `misses` and `simulate` as their users meet them.
+//! `hugewise stat`, `misses` and `simulate` as users see them.
 
 #[expect(dead_code, reason = "other tests need the rest of it")]
 #[path = "../harness/mod.rs"]
@@ -22,7 +22,7 @@ fn lines(output: &[u8]) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Faults are counted by the kernel, whatever the hardware: all of them, and only those.
+/// The kernel counts all faults and only those, whatever the hardware is.
 #[test]
 fn stat_counts_the_faults_of_a_command_and_of_its_children() {
     let case = Case::new();
@@ -45,7 +45,7 @@ fn stat_counts_the_faults_of_a_command_and_of_its_children() {
     assert!((sum - all).abs() < 0.5, "{sum} {all}");
 }
 
-/// Either the hardware counts, or the reason why not is there once, and no share is over 1.
+/// Either the hardware counts, or the reason is there once; no share exceeds 1.
 #[test]
 fn stat_never_says_zero_for_what_it_cannot_count() {
     let case = Case::new();
@@ -76,7 +76,7 @@ fn stat_never_says_zero_for_what_it_cannot_count() {
     }
 }
 
-/// The process ends when it is known to be observed: a busy machine may take long to get there.
+/// The process ends after it is known to be observed: a busy machine may take long to start.
 #[test]
 fn stat_follows_a_process_until_it_ends() {
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
@@ -99,7 +99,7 @@ fn stat_follows_a_process_until_it_ends() {
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 
-/// What a process did in the interval in which it ended is known but for its last moments.
+/// The last interval of a process is complete except for its last moments.
 #[test]
 fn stat_counts_the_faults_of_the_interval_in_which_a_process_ended() {
     let line = format!(
@@ -147,7 +147,7 @@ fn stat_as_an_ordinary_user_still_counts_faults() {
         .stdout(contains("in 2 intervals").and(contains("page faults")));
 }
 
-/// A shell finds nothing in the folder that it stands in, and neither does the program.
+/// A shell finds nothing in its current folder, and neither does the program.
 #[test]
 fn a_program_of_this_folder_is_named_with_its_path() {
     let case = Case::new();

@@ -6,14 +6,13 @@ use serde_json::Value;
 
 use super::harness::Case;
 
-/// A recording of misses, made by hand; crates/tlb/tests/recording.rs knows what is in it.
+/// A hand-made recording of misses; crates/tlb/tests/recording.rs has its contents.
 fn recorded_misses() -> String {
     let sources = env!("CARGO_MANIFEST_DIR");
     format!("{sources}/../../fixtures/misses/server.jsonl")
 }
 
-/// Either addresses can be sampled here, or the reason is the result, nothing is run for it, and
-/// every form says the same.
+/// Either addresses can be sampled here, or the result is the reason, no command runs, and every format agrees.
 #[test]
 fn misses_tells_or_says_why_it_cannot() {
     let case = Case::new();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::harness::{Case, lab, skip};
 
-/// Whether commands can be traced here; says so where not.
+/// Returns true if commands can be traced here; otherwise prints a skip.
 fn tracer(name: &str) -> bool {
     let found = Command::new("valgrind").arg("--version").output().is_ok();
     if !found {
@@ -47,8 +47,8 @@ fn added(pages: u64, step: u64, rounds: u64) -> Vec<(u64, u64, u64)> {
         .collect()
 }
 
-/// What Skylake's 64 entries (4 ways) and 1536 (12 ways) do with rounds over N pages. Each round
-/// may touch the stack and the program besides, four pages of them at most.
+/// The effect of Skylake's 64 entries (4 ways) and 1536 (12 ways) on rounds over N pages. In addition, each round can
+/// touch at most four pages of the stack and the program.
 #[test]
 fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     if !tracer("simulated_rounds_over_pages_miss_as_the_geometry_says") {
@@ -67,7 +67,7 @@ fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     assert_eq!(within[0].0, 4096);
     about(within[0].1, 512, "first level, 512 pages");
     about(within[0].2, 0, "walks, 512 pages");
-    // In neither: each set of 12 gets 16 pages.
+    // Found in neither: each set of 12 gets 16 pages.
     let beyond = added(2048, 1, rounds);
     about(beyond[0].1, 2048, "first level, 2048 pages");
     about(beyond[0].2, 2048, "walks, 2048 pages");
@@ -83,8 +83,8 @@ fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     about(added(12, 128, rounds)[0].2, 0, "walks of one set, full");
 }
 
-/// A cyclic pass over four times what the second level holds walks at every page, and all those
-/// walks are in the one mapping that is passed over.
+/// A cyclic pass over four times the capacity of the second level walks at every page, and all those walks are in the
+/// mapping of the pass.
 #[test]
 fn a_simulation_says_whose_walks_they_are() {
     const NAME: &str = "a_simulation_says_whose_walks_they_are";
@@ -113,7 +113,7 @@ fn a_simulation_says_whose_walks_they_are() {
     assert!(unknown * 100 < total, "{unknown} of {total}");
 }
 
-/// Sixteen huge pages, one byte written to each: they are huge under the tracer too.
+/// Sixteen huge pages with one byte written to each: they are huge under the tracer too.
 #[test]
 fn a_simulation_sees_the_pages_that_the_kernel_gave() {
     const NAME: &str = "a_simulation_sees_the_pages_that_the_kernel_gave";
@@ -196,7 +196,7 @@ fn simulations_that_cannot_be_are_refused_with_the_way_out() {
     refused(&["stat", "--cpu", "skylake", "--", "true"], 2, new);
     let mut bare = case.hugewise();
     bare.env("PATH", "/nowhere");
-    // Some hypervisors hide what this processor's TLB is like, which is asked first.
+    // Some hypervisors hide this processor's TLB geometry, which is checked first.
     bare.args(["simulate", "--cpu", "skylake", "--", "/bin/true"]);
     bare.assert()
         .code(4)

@@ -1,4 +1,4 @@
-//! `hugewise trace` as its users meet it.
+//! `hugewise trace` as users see it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command as Plain, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{Case, can_grant, is_root, lab, skip};
 
-/// Whether this machine lets this process trace page faults; the reason why not is told.
+/// Returns true if this process can trace page faults here; otherwise prints the reason.
 fn can_trace(test: &str) -> bool {
     let output = Case::new()
         .hugewise()
@@ -98,7 +98,7 @@ fn faults_of_a_process_are_in_the_document_and_its_end_ends_the_tracing() {
     if !can_trace(test) {
         return;
     }
-    // Many small regions one after the other, so that faults come all the time.
+    // Many small regions in a row, so that faults never stop.
     let mut workload = Plain::new(lab())
         .args(["touch", "--pages", "512", "--small", "--repeat", "9000000"])
         .stdout(Stdio::null())

@@ -1,4 +1,4 @@
-//! Arguments as a policy: what the program gets, and when they are among the usual policies.
+//! Arguments as a policy: the words that the program gets, and when arguments are among the default policies.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Programs that our own means would break: another means, and no word that huge pages did it.
+//! Programs that our mechanisms would break: they get another mechanism, and huge pages are not blamed.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::own_acts::compiled;
 use crate::harness::report::answer;
 use crate::harness::{Case, one_at_a_time, skip};
 
-/// It asks to be traced by its parent, as programs against debuggers do.
+/// It asks to be traced by its parent, as programs do against debuggers.
 const ASKS: &str = r#"
 #include <sys/ptrace.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ int main(void) {
 }
 "#;
 
-/// It kills itself for a madvise that is not MADV_DONTNEED, as sandboxes do.
+/// It kills itself at any madvise other than MADV_DONTNEED, as sandboxes do.
 const FILTERS: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -62,7 +62,7 @@ int main(void) {
 }
 "#;
 
-/// The program of a source, if `thp=always` is reached by a tracer here.
+/// The program of a source, if a tracer realises `thp=always` here.
 fn traced(case: &Case, name: &str, text: &str) -> Option<PathBuf> {
     compiled(case, name, &["cc"], text).filter(|_| is_traced(case, name))
 }
@@ -79,7 +79,7 @@ fn report(case: &Case, program: &PathBuf, policies: &[&str]) -> (Value, Option<i
     (case.json(&json), ended.status.code())
 }
 
-/// Returns true if `thp=always` is reached by a tracer here.
+/// Returns true if a tracer realises `thp=always` here.
 fn is_traced(case: &Case, name: &str) -> bool {
     let plan = case
         .hugewise()

@@ -1,4 +1,4 @@
-//! `text=huge`: the code of a program in huge pages, for an ordinary user too.
+//! `text=huge`: the code of a program in huge pages, also for an ordinary user.
 
 use std::path::PathBuf;
 use std::process::Command as Plain;
@@ -12,7 +12,7 @@ use crate::harness::{Case, is_root, one_at_a_time, readings, skip};
 /// Whole blocks of its code: it begins at 4 MiB, and has more than 8 MiB.
 const HUGE_BYTES: f64 = 6_291_456.0;
 
-/// A static program with 2,000 functions, which everybody may run.
+/// A static program with 2,000 functions, which everybody can run.
 fn large(case: &Case) -> Option<PathBuf> {
     let (source, program) = (case.path("large.c"), case.path("large"));
     let text = include_str!("../../../linux/tests/trial/large_code.c");
@@ -21,7 +21,7 @@ fn large(case: &Case) -> Option<PathBuf> {
     compiler.args(["-O1", "-pthread", "-static", "-no-pie", "-o"]);
     let made = compiler.args([&program, &source]).output();
     made.ok().filter(|it| it.status.success())?;
-    // Page by page, so that no large folio of the page cache makes it huge by itself.
+    // Page by page, so that no large folio of the page cache makes it huge.
     let small = case.path("small");
     let copied = Plain::new("dd")
         .arg(format!("if={}", program.display()))

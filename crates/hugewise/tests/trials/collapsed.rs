@@ -1,5 +1,4 @@
-//! `collapse=`: memory in use is made huge, whatever the machine's mode is, and an ordinary user
-//! has it.
+//! `collapse=`: makes used memory huge in any mode of the machine, also for an ordinary user.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command as Plain, Stdio};
@@ -26,7 +25,7 @@ pub(super) fn can_collapse(name: &str) -> bool {
     small && allowed
 }
 
-/// A copy of the laboratory that everybody may run.
+/// A copy of the laboratory that everybody can run.
 fn open_lab(case: &Case) -> String {
     let copy = case.path("lab");
     std::fs::copy(lab(), &copy).expect("a copy");
@@ -81,7 +80,7 @@ fn exec_makes_memory_huge_for_an_ordinary_user() {
     }
     let case = Case::new();
     let lab = open_lab(&case);
-    // Everything is touched long before 2 s, also on a machine that is busy.
+    // Everything is touched long before 2 s, even on a busy machine.
     let line = format!(
         "{lab} touch --pages 23029 --hold 5000 & sleep 4; grep AnonHuge /proc/$!/smaps_rollup; wait"
     );
@@ -132,7 +131,7 @@ fn state(pid: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// Kills `exec` at some moment; whether its program runs on. Nothing is left stopped.
+/// Kills `exec` at some moment; returns true if its program continues. Nothing is left stopped.
 fn survives(case: &Case, policy: &str, moment: Duration) -> bool {
     let pids = case.path("pid");
     let _ = std::fs::remove_file(&pids);
@@ -157,7 +156,7 @@ fn survives(case: &Case, policy: &str, moment: Duration) -> bool {
     wait_until("nothing is stopped", || {
         !matches!(state(pid), Some('t' | 'T'))
     });
-    // A process that is being killed ends in a moment.
+    // A killed process ends within a moment.
     std::thread::sleep(Duration::from_millis(300));
     let lives = matches!(state(pid), Some('R' | 'S' | 'D'));
     if lives {

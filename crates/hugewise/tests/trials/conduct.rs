@@ -1,4 +1,4 @@
-//! What `run` makes of commands that fail, read or leave something behind, and of too little time.
+//! How `run` handles commands that fail, read or leave something behind, and too short times.
 
 use predicates::prelude::*;
 use predicates::str::contains;

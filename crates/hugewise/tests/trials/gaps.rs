@@ -1,12 +1,11 @@
-//! Memory that khugepaged fills, though the program never touched it.
+//! Memory that khugepaged fills, although the program never touched it.
 
 use serde_json::Value;
 
 use crate::harness::report::cause;
 use crate::harness::{Case, is_root, lab, one_at_a_time, readings, settings, skip};
 
-/// The laboratory advises its memory itself, so that the policy makes nothing else on the machine
-/// huge at a fault.
+/// The laboratory advises its memory itself, so the policy makes nothing else on the machine huge at a fault.
 const FAST: &str = "filled:thp=madvise,khugepaged.pages_to_scan=65536,\
                     khugepaged.scan_sleep_millisecs=10,khugepaged.alloc_sleep_millisecs=10";
 
@@ -40,7 +39,7 @@ fn memory_that_khugepaged_filled_is_found() {
     if readings(&filled, "filled", "khugepaged_collapsed_total").contains(&0.0) {
         return skip(name, "khugepaged made no huge page in some trial");
     }
-    // The workload itself makes none at a fault; others may be the cause of any growth then.
+    // The workload makes none at a fault; if there are some, other programs may have caused the growth.
     let at_faults = readings(&filled, "filled", "thp_fault_alloc_total");
     if at_faults.iter().any(|&count| count > 0.0) {
         return skip(name, "others made huge pages at faults meanwhile");
@@ -50,9 +49,9 @@ fn memory_that_khugepaged_filled_is_found() {
     let huge = filled["host"]["thp"]["pmd_bytes"].as_f64().expect("a size");
     let peak = |of: &str| found["peak_bytes"][of].as_f64().expect("a peak");
     let grown = peak("arm") - peak("baseline");
-    // Of each of 16 huge pages one small page was there before; a program differs by some.
+    // Each of 16 huge pages had one small page before; a program differs by a few.
     assert!((0.5 * huge..17.0 * huge).contains(&grown), "{found:#}");
-    // The same, with no gap that may be filled.
+    // The same without gaps that may be filled.
     let kept = report(
         &case,
         &format!("{FAST},khugepaged.max_ptes_none=0"),

@@ -1,4 +1,4 @@
-//! What `run` does with a workload: oracles, hooks, metrics, and workloads that misbehave.
+//! How `run` handles a workload: oracles, hooks, metrics, and misbehaving workloads.
 
 mod arguments;
 mod clashes;
@@ -280,7 +280,7 @@ fn folios_of_an_asked_size_are_counted_exactly() {
     // Three runs in the first round, two in the second.
     assert_eq!((at_exit.len(), peaks.len()), (5, 5));
     for (at_exit, peak) in at_exit.into_iter().zip(peaks) {
-        // A folio or two may be of the program's own heap and stack.
+        // A folio or two may belong to the program's own heap and stack.
         let own = (at_exit - touched) / FOLIO;
         assert!((0.0..=4.0).contains(&own), "{at_exit} of {touched}");
         assert!(peak >= at_exit, "{peak} is less than {at_exit}");
@@ -314,7 +314,7 @@ fn under_sudo_all_belongs_to_the_invoking_user() {
     }
 }
 
-/// A command that fails without a hold at its end too is not said to fail by it.
+/// If a command fails without the hold as well, the hold is not blamed.
 #[test]
 fn a_command_that_fails_anyway_is_not_spared_the_hold() {
     let _turn = one_at_a_time();

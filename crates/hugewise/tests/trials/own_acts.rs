@@ -1,5 +1,5 @@
-//! Programs that keep huge pages from their own memory, and policies that cannot act on a program:
-//! real programs, compiled or installed here.
+//! Programs that keep huge pages from their own memory, and policies that cannot act on a program: real programs,
+//! compiled or installed here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Plain;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::harness::report::{answer, call_of, causes};
 use crate::harness::{Case, is_root, one_at_a_time, skip};
 
-/// Touches 16 MiB as `HOW` says, then rests long enough to be seen: with a word, also where it is a
-/// child and cannot be read at its end.
+/// Touches 16 MiB as `HOW` says, then sleeps. An argument makes the sleep long enough for a sample, for runs in which
+/// the program is a child and cannot be read at its end.
 const SOURCE: &str = r#"
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +38,12 @@ fn worker(how: &str) -> String {
     SOURCE.replace("HOW", how)
 }
 
-/// Compiles a program; `None`, and the test is skipped, without the compiler.
+/// Compiles a program; returns `None` and skips the test without the compiler.
 pub(super) fn compiled(case: &Case, name: &str, compiler: &[&str], text: &str) -> Option<PathBuf> {
     let (source, program) = (case.path("worker.c"), case.path("worker"));
     std::fs::write(&source, text).expect("a source");
     let mut command = Plain::new(compiler[0]);
-    // Not optimised: memory that is only written would not be.
+    // Not optimised: write-only memory would be removed.
     command.args(&compiler[1..]).arg("-O0").arg("-o");
     let made = command.arg(&program).arg(&source).output();
     if made.is_ok_and(|made| made.status.success()) {
@@ -53,10 +53,10 @@ pub(super) fn compiled(case: &Case, name: &str, compiler: &[&str], text: &str) -
     None
 }
 
-/// The name of the cause that these programs are looked at for.
+/// The name of the cause that these programs are checked for.
 const KEEPS_OUT: &str = "program_disables_thp";
 
-/// A run of one round under these policies; its report.
+/// Runs one round under these policies; returns the report.
 fn report(case: &Case, policies: &[&str], command: &[&str]) -> Value {
     let json = case.path("report.json");
     let mut run = case.hugewise();
@@ -68,7 +68,7 @@ fn report(case: &Case, policies: &[&str], command: &[&str]) -> Value {
     case.json(&json)
 }
 
-/// What was dropped: policy and reason.
+/// The dropped policies, with the reasons.
 fn dropped(report: &Value) -> Vec<(String, String)> {
     let removals = report["dropped"].as_array().cloned().unwrap_or_default();
     let removals = removals.iter().map(|removal| {
@@ -120,7 +120,7 @@ fn a_program_that_does_nothing_is_not_named() {
     assert!(dropped[0].1.ends_with("is no JVM: it maps no libjvm.so"));
 }
 
-/// A glibc that is linked statically keeps its tunables; musl and Go have none.
+/// A statically linked glibc keeps its tunables; musl and Go have none.
 #[test]
 fn tunables_are_dropped_where_no_glibc_malloc_is() {
     let name = "tunables_are_dropped_where_no_glibc_malloc_is";
@@ -139,7 +139,7 @@ fn tunables_are_dropped_where_no_glibc_malloc_is() {
             continue;
         };
         let policies = ["as-is", "thp=never", "glibc.malloc.hugetlb=0"];
-        // A shell around it changes nothing.
+        // A shell around it makes no difference.
         let line = format!("{} long; true", program.display());
         for command in [&[&*program.to_string_lossy()][..], &["sh", "-c", &line]] {
             let dropped = dropped(&report(&case, &policies, command));
@@ -215,7 +215,7 @@ fn go_has_no_malloc_to_tune() {
     assert!(dropped[0].1.contains("is a Go program"), "{dropped:?}");
 }
 
-/// The report of Redis under thp=always, started so.
+/// The report of Redis under thp=always, started with this option.
 fn redis(case: &Case, disable_thp: &str, record: &Path) -> Value {
     let json = case.path("redis.json");
     let server =

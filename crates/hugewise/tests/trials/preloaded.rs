@@ -1,4 +1,4 @@
-//! `thp=always` where ptrace is forbidden: a preloaded library, which nobody notices.
+//! `thp=always` if ptrace is forbidden: an unnoticeable preloaded library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Plain;
@@ -10,7 +10,7 @@ use predicates::str::{contains, ends_with};
 use crate::harness::report::arm;
 use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip};
 
-/// Asks for memory in every way, for what fails too, and says what came.
+/// Asks for memory in every way, including failing ones, and prints the results.
 const C: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -81,7 +81,8 @@ fn said(case: &Case, policy: &str, program: &Path) -> String {
     String::from_utf8_lossy(&ran.get_output().stdout).into_owned()
 }
 
-/// The advice may be given where it has no effect: only the machine's mode decides about that.
+/// Returns true if the policy is refused. The advice may be given without effect, because only the machine's mode
+/// decides about that.
 fn is_refused(case: &Case, name: &str, policy: &str) -> bool {
     let mut exec = case.hugewise();
     let ran = exec.args(["exec", "--policy", policy, "--", "true"]);
@@ -144,7 +145,7 @@ fn a_static_program_is_told() {
     ));
 }
 
-/// hugewise as an ordinary user who may not trace.
+/// hugewise as an ordinary user who cannot trace.
 fn without_ptrace(case: &Case) -> Command {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65_534;
@@ -162,7 +163,7 @@ fn without_ptrace(case: &Case) -> Command {
     Command::from_std(command)
 }
 
-/// Whether an ordinary user can be had here, on a machine whose memory is huge on request.
+/// Returns true if the test can run as an ordinary user, on a machine with huge pages on request.
 fn is_closed(name: &str) -> bool {
     let mode = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if !is_root() {

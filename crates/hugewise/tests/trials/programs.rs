@@ -1,4 +1,4 @@
-//! Programs as a factor: real ones, of which one has something to gain from huge pages.
+//! Programs as a factor: real ones, one of which can gain from huge pages.
 
 use predicates::str::contains;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::harness::report::{answer, call, call_of, claim};
 use crate::harness::{Case, lab, one_at_a_time, skip};
 
-/// 128 MiB are touched, page by page.
+/// Touches 128 MiB, page by page.
 const TOUCH: &str = "touch --pages 32768 --repeat 2";
 
 fn mode_is_never() -> bool {
@@ -35,7 +35,7 @@ fn report(case: &Case, flags: &[&str]) -> Value {
     case.json(&json)
 }
 
-/// Pages that are brought in: huge ones where the machine allows it.
+/// Policies for touched pages: huge ones if the machine allows them.
 const PAGES: [&str; 4] = ["--policy", "thp=never", "--policy", "as-is"];
 
 #[test]
@@ -51,7 +51,7 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
     let lab = lab();
     let program = |name: &str, advice: &str| format!("{name}={} {TOUCH} {advice}", lab.display());
     let (old, new) = (program("old", "--huge"), program("new", "--small"));
-    // What else runs on the machine changes times, and no faults.
+    // Other load on the machine changes times, but not faults.
     let flags = [
         "--judge-by",
         "minor_faults_total",
@@ -68,14 +68,14 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
     assert_eq!(found["contrast"]["arm"], "new: as-is");
 }
 
-/// By how much more the second program gains from a policy.
+/// How much more the second program gains from a policy.
 fn gain(report: &Value) -> &Value {
     claim(report, |claim| {
         claim["contrast"]["against"]["kind"] == "gain_of_program"
     })
 }
 
-/// A program that prints a number with noise of 2 %, and under a policy 0.9 of it times `gain`.
+/// A program that prints a number with 2 % noise; under a policy it prints 0.9 times `gain` of that.
 fn printing(name: &str, gain: &str) -> String {
     let number = format!(
         "\"echo $$\" | getline seed; srand(seed * 7919); for (i = 0; i < 24; i++) sum += rand(); \

@@ -1,5 +1,5 @@
-//! Many starts of programs whose runtimes interrupt their own threads by signals, under each means that makes calls
-//! in them: each ends as it would by itself.
+//! Repeated starts of programs whose runtimes interrupt their own threads by signals, under each mechanism that injects
+//! calls: each must end as it does without it.
 
 use std::process::{Command as Plain, Output};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const POLICIES: [&str; 3] = [
     "text=huge",
 ];
 
-/// How many of each.
+/// The number of starts of each.
 fn starts() -> u32 {
     let number = std::env::var("STARTS").ok();
     number.and_then(|text| text.parse().ok()).unwrap_or(1000)
@@ -38,7 +38,7 @@ fn every_start_ends_well() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Starts a program under a policy again and again; what went wrong.
+/// Starts a program under a policy repeatedly; returns the errors.
 fn of_kind(case: &Case, policy: &str, runtime: &Runtime) -> Vec<String> {
     const REFUSED: Option<i32> = Some(4);
     let mut failures = Vec::new();
@@ -70,7 +70,7 @@ fn of_kind(case: &Case, policy: &str, runtime: &Runtime) -> Vec<String> {
     failures
 }
 
-/// One that hangs is ended after a minute, which is no success.
+/// A hanging program is killed after a minute, which is no success.
 fn ended(case: &Case, policy: &str, runtime: &Runtime) -> Output {
     let mut exec = case.hugewise();
     exec.timeout(Duration::from_secs(60));

@@ -1,5 +1,5 @@
-//! `thp=always` by a tracer and by a preloaded library against the machine's own setting: as many
-//! bytes are huge, whatever the program is made of, and an ordinary user has them.
+//! `thp=always` by a tracer and by a preloaded library, compared with the system setting: the same number of bytes is
+//! huge, for any kind of program and also for an ordinary user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Plain;
@@ -80,7 +80,7 @@ fn mode() -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Whether the two ways can be told apart here.
+/// Returns true if the two ways can be distinguished here.
 fn is_comparable(name: &str) -> bool {
     if !is_root() {
         skip(name, "needs root for the machine's own setting");
@@ -101,11 +101,11 @@ fn built(compiler: &str, words: &[&str], program: &Path) -> bool {
 struct Program {
     name: &'static str,
     command: Vec<String>,
-    /// Whether libraries can be preloaded into it.
+    /// True if libraries can be preloaded into it.
     is_dynamic: bool,
 }
 
-/// The programs that can be run here; those that cannot are said.
+/// The programs that can run here; prints the others.
 fn programs(case: &Case) -> Vec<Program> {
     let file = |name: &str, text: &str| {
         let path = case.path(name);
@@ -174,7 +174,7 @@ fn runs(program: &str) -> bool {
     Plain::new(program).arg("--version").output().is_ok()
 }
 
-/// What a program says of itself under `exec`: a number of KiB, or of faults.
+/// The number that a program prints under `exec`: of KiB, or of faults.
 fn said(case: &Case, as_user: bool, flags: &[&str], command: &[String]) -> f64 {
     let mut exec = if as_user {
         case.hugewise_as_nobody()
@@ -222,7 +222,7 @@ fn advice_gives_what_the_machine_gives() {
                 );
                 continue;
             }
-            // Where a program ends up differs by a page from run to run under either.
+            // The position of a program differs by a page from run to run under either.
             let mut seen = Vec::new();
             let near = (0..5).any(|_| {
                 let system = under(

@@ -1,4 +1,4 @@
-//! Policies beyond transparent huge pages of private memory: pools, shared memory, limits, nodes.
+//! Policies other than transparent huge pages of private memory: pools, shared memory, limits, nodes.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::harness::report::{arm, cause};
 use crate::harness::{self, Case, cgroups, is_root, lab, one_at_a_time, readings, settings, skip};
 
-/// Two rounds of a workload of the laboratory, as JSON.
+/// Two rounds of a laboratory workload, as JSON.
 fn report(case: &Case, policies: &[&str], words: &[&str]) -> Value {
     let json = case.path("report.json");
     let baseline = ["--baseline", policies[0]];
@@ -29,7 +29,7 @@ fn report(case: &Case, policies: &[&str], words: &[&str]) -> Value {
     case.json(&json)
 }
 
-/// Whether there are values, and each is the one that is expected.
+/// Returns true if there are values, and each is the expected one.
 fn is_each(values: &[f64], expected: f64) -> bool {
     !values.is_empty() && values.iter().all(|&value| value == expected)
 }

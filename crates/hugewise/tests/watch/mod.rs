@@ -1,20 +1,19 @@
-//! `hugewise watch` on a real terminal: what it shows, and that the terminal is put back whatever
-//! ends it.
+//! `hugewise watch` on a real terminal: its output, and that the terminal is restored at any end.
 
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
-/// What enters the other screen of a terminal, and what leaves it.
+/// The sequences that enter and leave the alternate screen of a terminal.
 const ENTERS: &str = "\x1b[?1049h";
 const LEAVES: &str = "\x1b[?1049l";
 
-/// A terminal of 80 columns and 24 rows, with a shell that looks at its settings afterwards.
+/// A terminal of 80 columns and 24 rows, with a shell that prints its settings afterwards.
 struct Terminal(Child);
 
 impl Terminal {
-    /// `None` where there is no script(1) to make one.
+    /// `None` without script(1).
     fn start(flags: &str) -> Option<Self> {
         let command = format!(
             "stty rows 24 cols 80; {HUGEWISE} watch -I 100ms {flags}; echo ended $?; stty -a"
@@ -44,7 +43,7 @@ impl Terminal {
         stdin.flush().expect("a terminal");
     }
 
-    /// Waits until the program runs in it, and has had time to draw; its number.
+    /// Waits until the program runs in the terminal and has had time to draw; returns its PID.
     fn program(&self) -> u32 {
         let began = Instant::now();
         loop {
@@ -57,7 +56,7 @@ impl Terminal {
         }
     }
 
-    /// Everything that was printed, until the end.
+    /// All output until the end.
     fn end(self) -> String {
         let Output { stdout, .. } = self.0.wait_with_output().expect("a terminal");
         String::from_utf8_lossy(&stdout).into_owned()
@@ -85,7 +84,7 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.expect("kill").success());
 }
 
-/// The terminal is as it was: its own screen, lines, echo, a cursor.
+/// The terminal is restored: its main screen, line mode, echo, and a cursor.
 fn is_put_back(printed: &str) {
     let entered = printed.find(ENTERS).expect(printed);
     let left = printed.rfind(LEAVES).expect(printed);
@@ -124,7 +123,7 @@ fn keys_are_taken_and_quitting_puts_the_terminal_back() {
 
 #[test]
 fn signals_put_the_terminal_back() {
-    // In raw mode Ctrl-C is a key, and no signal.
+    // In raw mode Ctrl-C is a key, not a signal.
     for way in ["-TERM", "-INT", "\x03"] {
         let Some(mut terminal) = Terminal::start("") else {
             return;

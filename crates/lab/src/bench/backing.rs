@@ -1,9 +1,8 @@
-//! Memory for a bench, laid out as the page policy has it.
+//! Memory for a bench, laid out according to the page policy.
 //!
-//! The policy comes from outside: from `PR_SET_THP_DISABLE` and the machine's settings, as for
-//! every program, and from the variable `HUGEWISE_LAB_PAGES` for what a program has to do
-//! itself: `advised` (`MADV_HUGEPAGE`, the default), `plain` (nothing), `small`
-//! (`MADV_NOHUGEPAGE`), `hugetlb` or `hugetlb-SIZE` (a page of the pool, its size in bytes).
+//! The policy comes from outside: from `PR_SET_THP_DISABLE` and the machine's settings, as for every program. The
+//! variable `HUGEWISE_LAB_PAGES` adds what a program has to request itself: `advised` (`MADV_HUGEPAGE`, the default),
+//! `plain` (nothing), `small` (`MADV_NOHUGEPAGE`), `hugetlb` or `hugetlb-SIZE` (a page of the pool, its size in bytes).
 
 use std::ptr;
 
@@ -14,7 +13,7 @@ use crate::missing::Reason;
 use crate::plant::span::Span;
 use crate::region::huge_bytes;
 
-/// What a program does for its pages.
+/// The program's request for its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// `MADV_HUGEPAGE`.
@@ -23,12 +22,12 @@ pub(crate) enum Request {
     Plain,
     /// `MADV_NOHUGEPAGE`.
     Small,
-    /// Pages of a hugetlb pool, of so many bytes.
+    /// Pages of a hugetlb pool, of this size in bytes.
     Hugetlb(usize),
 }
 
 impl Request {
-    /// What the environment asks for.
+    /// Reads the request from the environment.
     pub(crate) fn from_environment() -> Result<Self, Trouble> {
         let word = std::env::var("HUGEWISE_LAB_PAGES").unwrap_or_default();
         Self::parse(&word).ok_or_else(|| {
@@ -52,13 +51,13 @@ impl Request {
         })
     }
 
-    /// What a buffer of `bytes` takes: whole pages, at least whole huge ones.
+    /// The memory used by a buffer of `bytes`, in bytes: whole pages, at least whole huge ones.
     pub(crate) fn taken(self, bytes: usize) -> u64 {
         let grain = self.grain() as u64;
         (bytes as u64).div_ceil(grain).saturating_mul(grain)
     }
 
-    /// Refuses memory of this kind that is not there, before any of it is taken.
+    /// Refuses a size that does not fit, before any of it is allocated.
     pub(crate) fn check_room(self, bytes: u64, of: &str) -> Result<(), Reason> {
         match self {
             Self::Hugetlb(page) => memory_budget::check_pool(bytes, page),
@@ -66,7 +65,7 @@ impl Request {
         }
     }
 
-    /// The boundary on which a buffer lies, and of which its length is a multiple.
+    /// The alignment of a buffer's start and length.
     fn grain(self) -> usize {
         match self {
             Self::Hugetlb(bytes) => bytes.max(huge_bytes()),
@@ -75,9 +74,8 @@ impl Request {
     }
 }
 
-/// A buffer that was never touched: whole huge pages, on a boundary of theirs (16 bytes or a page
-/// beyond one, as `malloc` and other mappings have it, changed nothing on a Zen 4), given back when
-/// it is dropped.
+/// An untouched buffer of whole huge pages, aligned to huge pages, unmapped on drop. Other alignments (16 bytes or a
+/// page off, as `malloc` and other mappings have) made no difference on a Zen 4.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     start: *mut u8,
@@ -88,7 +86,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Room for `bytes`, rounded up to whole huge pages.
+    /// Reserves `bytes`, rounded up to whole huge pages.
     pub(crate) fn fresh(bytes: usize, request: Request) -> Result<Self, Reason> {
         let grain = request.grain();
         let room = bytes
@@ -132,13 +130,12 @@ impl Buffer {
             Request::Small => Some(libc::MADV_NOHUGEPAGE),
             Request::Plain => None,
         };
-        // SAFETY: the range lies in our own reservation, which nothing else refers to.
+        // SAFETY: the range is in our own reservation, which nothing else refers to.
         if unsafe { libc::mprotect(place, self.bytes, READ_WRITE) } != 0 {
             return Err(refused("making memory accessible"));
         }
-        // A kernel without transparent huge pages refuses the advice: pages are then small, which
-        // the look at them says.
-        // SAFETY: advice leaves content and access as they are.
+        // A kernel without transparent huge pages refuses the advice: pages are then small, and the page scan reports
+        // that. SAFETY: advice leaves content and access as they are.
         advice.map(|advice| unsafe { libc::madvise(place, self.bytes, advice) });
         Ok(())
     }
@@ -148,12 +145,12 @@ impl Buffer {
         self.start
     }
 
-    /// Its length: whole huge pages.
+    /// Its length in bytes: whole huge pages.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Its memory by addresses; it must not outlive the buffer.
+    /// Its address range, which must not outlive the buffer.
     pub(crate) fn span(&self) -> Span {
         let start = self.start().expose_provenance();
         Span {
@@ -162,7 +159,7 @@ impl Buffer {
         }
     }
 
-    /// What lies under its first `bytes`.
+    /// The pages of its first `bytes`.
     pub(crate) fn pages(&self, bytes: usize) -> Result<Pages, Reason> {
         look(self.start, bytes.min(self.bytes), self.mapped)
     }

@@ -1,5 +1,5 @@
-//! A cell of the suite `fragment`, `PERCENT/BYTES`: free memory is brought to that share in small
-//! blocks, and fresh memory is written in that state. 0 percent is the state as it is.
+//! A cell of the suite `fragment`, `PERCENT/BYTES`: brings free memory to that share in small blocks, and writes fresh
+//! memory in that state. 0 percent leaves the state unchanged.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::plant::span::Span;
 
 const GIB: f64 = (1 << 30) as f64;
 
-/// Brings the state about, writes, and lets go.
+/// Establishes the state, writes, and releases the memory.
 pub(super) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trouble> {
     let mut words = Words::of(cell);
     let percent = words.share()?;
@@ -53,7 +53,7 @@ fn in_state(
         Err(reason) => return Ok(Err(reason)),
     };
     let written = write(buffer.span());
-    // What was brought in: of a page that is larger than what was asked for, all.
+    // The allocated memory: if a page is larger than the requested size, the whole page.
     let bytes = buffer.bytes();
     let pages = buffer.pages(bytes);
     let huge = pages.as_ref().map_or(f64::NAN, |pages| pages.huge as f64);
@@ -69,7 +69,7 @@ fn in_state(
         .pages("buffer", pages)))
 }
 
-/// What writing took.
+/// The cost of writing.
 struct Written {
     time: Duration,
     usage: Usage,

@@ -1,6 +1,5 @@
-//! A process for each cell, where a cell leaves behind what the next one must not find: a
-//! program break that was moved, a `malloc` with free memory in it. The tunables of glibc, too,
-//! are read when a process begins.
+//! Runs each cell in a new process if a cell leaves state that the next one must not find, such as a moved program
+//! break or free memory in `malloc`. In addition, glibc reads its tunables only when a process starts.
 
 use std::process::{Command, ExitCode};
 
@@ -13,13 +12,13 @@ use crate::missing::Reason;
 use crate::plant::span::Span;
 use crate::region::huge_bytes;
 
-/// Before the name of a suite: this process is the fresh one.
+/// The prefix of a suite's name that marks the new process.
 pub(super) const PREFIX: &str = "fresh-";
 
-/// What glibc reads its tunables from.
+/// The variable from which glibc reads its tunables.
 const TUNABLES: &str = "GLIBC_TUNABLES";
 
-/// Measures cells, each in a process of its own, which prints its line itself.
+/// Measures each cell in a new process, which prints its line itself.
 pub(super) fn run(suite: &str, cells: &[&str]) -> Result<ExitCode, Trouble> {
     let myself = std::env::current_exe()
         .map_err(|error| Trouble::Kernel("finding the laboratory's file", error))?;
@@ -35,7 +34,7 @@ pub(super) fn run(suite: &str, cells: &[&str]) -> Result<ExitCode, Trouble> {
             .map_err(|error| Trouble::Kernel("starting a process for a cell", error))?;
         match status.code() {
             Some(0) => {}
-            // It has said what is wrong with the cell.
+            // The process has reported the error of the cell.
             Some(2) => return Ok(ExitCode::from(2)),
             _ => print_missing(cell, &Reason::Unreadable(format!("its process: {status}"))),
         }
@@ -43,7 +42,7 @@ pub(super) fn run(suite: &str, cells: &[&str]) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tunables of a cell behind those that are set already: the last one holds.
+/// The tunables of a cell, appended to those already set; the last one wins.
 fn tunables(suite: &str, cell: &str) -> Result<Option<String>, Trouble> {
     if suite != "heap" {
         return Ok(None);
@@ -57,9 +56,9 @@ fn tunables(suite: &str, cell: &str) -> Result<Option<String>, Trouble> {
     Ok((!both.is_empty()).then(|| both.join(":")))
 }
 
-/// Takes and gives back as much memory as a cell will use, in pages of the same size: what the
-/// host of a virtual machine has not backed yet costs a thousandfold at its first touch, and
-/// small pages come from other places than huge ones.
+/// Touches and frees as much memory as a cell will use, in pages of the same size. Memory that the host of a virtual
+/// machine has not backed yet costs a thousand times more at its first touch, and small pages come from other places
+/// than huge ones.
 pub(super) fn warm(bytes: usize, request: Request) -> Result<(), Trouble> {
     let span = Span::fresh(bytes.div_ceil(huge_bytes()))?;
     // A kernel that refuses the advice has no pages of two sizes.
@@ -72,7 +71,7 @@ pub(super) fn warm(bytes: usize, request: Request) -> Result<(), Trouble> {
     span.unmap()
 }
 
-/// Why a cell could not be measured; a wrong word stays an error of the command line.
+/// Why a cell could not be measured; a wrong word remains a usage error.
 pub(super) fn reason(trouble: Trouble) -> Result<Reason, Trouble> {
     Ok(match trouble {
         Trouble::Usage(_) => return Err(trouble),

@@ -6,7 +6,7 @@ use super::pages::Pages;
 use crate::missing::{Reason, quoted};
 use crate::tell;
 
-/// What was measured of one cell.
+/// The measurements of one cell.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     cell: &'a str,
@@ -15,7 +15,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// A line about a cell, with nothing in it yet.
+    /// An empty line for a cell.
     pub(crate) fn of(cell: &'a str) -> Self {
         Self {
             cell,
@@ -24,8 +24,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Adds a number; its name is one of `hugewise_experiment::run::metric::cells`. A number that is not
-    /// finite was not measured, and is left out.
+    /// Adds a number; its name is one of `hugewise_experiment::run::metric::cells`. A number that is not finite means
+    /// "not measured" and is left out.
     pub(crate) fn metric(mut self, name: &'static str, value: f64) -> Self {
         if value.is_finite() {
             self.metrics.push((name, value));
@@ -33,13 +33,13 @@ impl<'a> Line<'a> {
         self
     }
 
-    /// Adds what lies under a buffer.
+    /// Adds the pages of a buffer.
     pub(crate) fn pages(mut self, buffer: &'static str, pages: Result<Pages, Reason>) -> Self {
         self.pages.push((buffer, pages));
         self
     }
 
-    /// Prints it at once: whoever reads sees how far the bench has come.
+    /// Prints it immediately, so that a reader sees the progress of the bench.
     pub(crate) fn print(&self) {
         tell(self.json());
     }
@@ -64,7 +64,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Prints that a cell was not measured, and why.
+/// Prints that a cell was not measured, with the reason.
 pub(crate) fn print_missing(cell: &str, reason: &Reason) {
     let (cell, missing) = (quoted(cell), reason.json());
     tell(format_args!(r#"{{"cell":{cell},"missing":{missing}}}"#));

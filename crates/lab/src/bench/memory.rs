@@ -1,8 +1,8 @@
-//! `bench memory`: how fast one kernel goes over blocks of one size.
+//! `bench memory`: the speed of one kernel over blocks of one size.
 //!
-//! Cells are `OPERATION/KERNEL/BLOCK/SOURCE/THREADS`. Every thread has blocks of its own, on
-//! huge-page boundaries, and touches them itself first. All threads do the same passes between
-//! two barriers; the time of a repeat is from the first one's start to the last one's end.
+//! Cells are `OPERATION/KERNEL/BLOCK/SOURCE/THREADS`. Every thread has separate blocks, aligned to huge pages, and
+//! touches them first. All threads do the same passes between two barriers; the time of a repeat lasts from the first
+//! start to the last end.
 
 use std::thread;
 
@@ -35,7 +35,7 @@ pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What is in every measurement: the clock, and a pass that does nothing.
+/// The overhead of every measurement: the clock, and a pass that does nothing.
 fn harness() {
     unsafe fn nothing(_: Arrays) {}
     let arrays = Arrays {
@@ -56,7 +56,7 @@ fn harness() {
     line.print();
 }
 
-/// The NUMA node of the processor that this runs on.
+/// The NUMA node of the current processor.
 pub(super) fn node() -> Option<u32> {
     let (mut cpu, mut node) = (0_u32, 0_u32);
     // SAFETY: both places are valid; the third argument is unused.
@@ -79,12 +79,12 @@ struct Cell {
     threads: usize,
 }
 
-/// What was done to that which is read.
+/// The preparation of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Written with bytes that are not zero.
+    /// Written with bytes other than zero.
     Written,
-    /// Written with zeros: processors may treat lines of them in another way.
+    /// Written with zeros: some processors treat lines of zeros differently.
     Zeroed,
     /// Never written.
     Untouched,
@@ -96,8 +96,8 @@ const SOURCES: &[(&str, Source)] = &[
     ("untouched", Source::Untouched),
 ];
 
-/// What memory is written with before it is measured: numbers that are small and not zero, since
-/// arithmetic on denormal ones would be slow.
+/// The content of memory before a measurement: small numbers other than zero, because arithmetic on denormal ones would
+/// be slow.
 const CONTENT: u8 = 0x3f;
 
 fn parse(cell: &str) -> Result<Cell, Trouble> {
@@ -115,7 +115,7 @@ fn parse(cell: &str) -> Result<Cell, Trouble> {
         source: source.ok_or_else(fault)?.1,
         threads: threads.parse().map_err(|_| fault())?,
     };
-    // Loops work on words of 8 bytes, and the fewest bytes are those that a repeat can time.
+    // Loops work on words of 8 bytes, and a repeat needs a minimum of bytes to be timed.
     let fits = found.block >= 64 && found.block.is_multiple_of(8) && found.threads >= 1;
     let sense = found.source == Source::Written || found.operation.reads();
     (fits && sense).then_some(found).ok_or_else(fault)
@@ -132,7 +132,7 @@ struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Untouched.
+    /// Allocates untouched buffers.
     fn fresh(cell: &Cell, request: Request) -> Result<Self, Reason> {
         let buffer = |wanted: bool| {
             wanted
@@ -146,9 +146,8 @@ impl Buffers {
         })
     }
 
-    /// Brings them into the state that the cell names. Whole huge pages are written, not the
-    /// block alone, so that one is there however small the block is; of a page of a pool, which is
-    /// there from its first byte on, no more than that.
+    /// Prepares the buffers as the cell requires. Writes whole huge pages and not only the block, so that a huge page
+    /// exists for any block size. A pool page exists after its first byte, so in a pool only the block is written.
     fn prepare(&self, cell: &Cell) {
         let whole = cell.block.next_multiple_of(huge_bytes());
         let write = |buffer: &Option<Buffer>, content: u8| {
@@ -182,7 +181,7 @@ impl Buffers {
     }
 }
 
-/// What came of one cell.
+/// The result of one cell.
 struct Measured {
     timed: Timed,
     pages: Vec<(&'static str, Result<Pages, Reason>)>,
@@ -225,17 +224,17 @@ fn measure(cell: &Cell, request: Request) -> Result<Measured, Reason> {
     })
 }
 
-/// What one thread does; it gives its buffers back, still mapped.
+/// The work of one thread; returns its buffers, still mapped.
 fn work(crew: &Crew, buffers: Buffers, cell: &Cell, pass: Pass) -> Buffers {
     buffers.prepare(cell);
     let arrays = buffers.arrays(cell.block);
-    // SAFETY: the buffers that the operation uses are there, as long as the block, and this
-    // thread's alone; `find` has asked for the instructions.
+    // SAFETY: the buffers that the operation uses are there, as long as the block, and this thread's alone; `find` has
+    // asked for the instructions.
     unsafe { crew.work(arrays, pass) };
     buffers
 }
 
-/// Refuses before anything is mapped.
+/// Refuses a size that does not fit, before anything is mapped.
 fn check_room(cell: &Cell, request: Request) -> Result<(), Reason> {
     let operation = cell.operation;
     let triad = operation == Operation::Triad;
@@ -245,7 +244,7 @@ fn check_room(cell: &Cell, request: Request) -> Result<(), Reason> {
     request.check_room(needed, "the blocks of this cell")
 }
 
-/// What lies under the buffers of all threads, added up.
+/// The pages of all threads' buffers, added up.
 fn look(buffers: &[Buffers], block: usize) -> Vec<(&'static str, Result<Pages, Reason>)> {
     type Which = fn(&Buffers) -> Option<&Buffer>;
     let kinds: [(&'static str, Which); 3] = [

@@ -1,9 +1,9 @@
-//! `bench SUITE --cells CELL[,CELL…]`: measures cells, one after the other, and prints one line
-//! of JSON for each (the parser is `hugewise_bench::line`).
+//! `bench SUITE --cells CELL[,CELL…]`: measures cells, one after the other, and prints one line of JSON for each (the
+//! parser is `hugewise_bench::line`).
 //!
-//! Which cells there are, which are worth their time and what is made of them is decided by
-//! `hugewise bench`. Here they are measured: memory is laid out by the page policy that holds
-//! for this process (see [`backing`]), and what it became is looked up in the kernel afterwards.
+//! `hugewise bench` defines the cells, selects the useful ones and evaluates them. This program only measures. Memory
+//! is laid out by the page policy of this process (see [`backing`]), and its actual pages are read from the kernel
+//! afterwards.
 
 use std::process::ExitCode;
 
@@ -62,10 +62,10 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of a cell: its line, or why there is none.
+/// The result of a cell: its line, or why there is none.
 type Measured<'a> = Result<Line<'a>, Reason>;
 
-/// Measures cells that need nothing of each other.
+/// Measures cells that are independent of each other.
 fn each<'a>(
     cells: &[&'a str],
     measure: fn(&'a str, Request) -> Result<Measured<'a>, Trouble>,
@@ -80,7 +80,7 @@ fn each<'a>(
     Ok(())
 }
 
-/// The words of a cell, where there are so many.
+/// The words of a cell, if it has this number of words.
 fn words<const N: usize>(cell: &str) -> Option<[&str; N]> {
     let words: Vec<&str> = cell.split('/').collect();
     words.try_into().ok()

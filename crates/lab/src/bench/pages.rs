@@ -1,5 +1,5 @@
-//! What lies under a buffer, asked of the kernel once it was measured: `PAGEMAP_SCAN` for the
-//! kinds, and the flags of page frames for the sizes of folios.
+//! The pages of a buffer, read from the kernel after the measurement: `PAGEMAP_SCAN` for the kinds, and the flags of
+//! page frames for the sizes of folios.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,13 +9,12 @@ use crate::missing::Reason;
 use crate::pagemap::{self, FRAME, Found, PRESENT, SCAN_HUGE, SCAN_PRESENT, SCAN_ZERO, Wanted};
 use crate::region::{huge_bytes, page_bytes};
 
-/// Bytes of a buffer by kind; together they are its length.
+/// Bytes of a buffer by kind; the sum is its length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pages {
-    /// Base pages; with folios among them where nobody may see frames.
+    /// Base pages; includes folios if frames cannot be read.
     pub(crate) small: u64,
-    /// Folios that are mapped page by page, by their size; one as large as a huge page lies
-    /// under a mapping that was split.
+    /// Folios mapped page by page, by their size; one of huge-page size means a split mapping.
     pub(crate) folios: BTreeMap<u64, u64>,
     /// Transparent huge pages.
     pub(crate) huge: u64,
@@ -30,7 +29,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// The object of a line; kinds that hold nothing are left out.
+    /// The object of a line; empty kinds are left out.
     pub(crate) fn json(&self) -> String {
         let kinds = [
             ("small", self.small),
@@ -52,7 +51,7 @@ impl Pages {
         format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(crate) fn plus(mut self, more: &Self) -> Self {
         for (size, bytes) in &more.folios {
             *self.folios.entry(*size).or_default() += bytes;
@@ -66,24 +65,24 @@ impl Pages {
         self
     }
 
-    /// The part that huge pages map; not a number where nothing was counted.
+    /// The share mapped by huge pages; NaN if nothing was counted.
     pub(crate) fn huge_share(&self) -> f64 {
         (self.huge + self.hugetlb) as f64 / self.total() as f64
     }
 
-    /// All that was counted.
+    /// The total.
     pub(crate) fn total(&self) -> u64 {
         let folios: u64 = self.folios.values().sum();
         folios + self.small + self.huge + self.zero + self.huge_zero + self.hugetlb + self.absent
     }
 }
 
-/// What one mapping consists of.
+/// The kind of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapped {
     /// Anonymous memory.
     Anonymous,
-    /// A mapping of a hugetlb pool, which the scan does not tell from huge pages.
+    /// A mapping of a hugetlb pool, which the scan cannot distinguish from huge pages.
     Hugetlb,
 }
 
@@ -92,17 +91,17 @@ const HEAD: u64 = 1 << 15;
 const TAIL: u64 = 1 << 16;
 const ZERO_PAGE: u64 = 1 << 24;
 
-/// Pages that are there, of every kind.
+/// Pages that are present, of every kind.
 const WANTED: Wanted = Wanted {
     all_of: SCAN_PRESENT,
     any_of: 0,
     told: SCAN_PRESENT | SCAN_ZERO | SCAN_HUGE,
 };
 
-/// Regions asked for at once.
+/// Regions per call.
 const REGIONS: usize = 1024;
 
-/// What lies under `bytes` at `start`, which are rounded out to whole pages.
+/// The pages of `bytes` at `start`, rounded out to whole pages.
 pub(crate) fn look(start: *const u8, bytes: usize, mapped: Mapped) -> Result<Pages, Reason> {
     let page = page_bytes();
     let first = start as usize / page * page;
@@ -150,7 +149,7 @@ impl Pages {
         }
     }
 
-    /// Pages of page tables: by the flags of their frames, where those may be seen.
+    /// Adds pages mapped by page tables, by the flags of their frames if they can be read.
     fn add_small(&mut self, pagemap: &File, flags: Option<&mut Flags>, region: &Found) {
         let before = self.clone();
         let added = flags.and_then(|flags| self.try_add_folios(pagemap, flags, region));
@@ -182,7 +181,7 @@ impl Pages {
     }
 }
 
-/// Flags of the frames around the last one that belonged to a folio.
+/// Flags of the frames around the last frame that belonged to a folio.
 struct Flags {
     file: File,
     per_range: u64,
@@ -200,9 +199,8 @@ impl Flags {
         }
     }
 
-    /// How many pages the folio of a frame has. A folio lies on a boundary of its own size, so
-    /// it never reaches over the aligned range of a huge page. Single pages, which lie anywhere,
-    /// are asked for one by one.
+    /// The number of pages in the folio of a frame. A folio is aligned to its size, so it never extends beyond the
+    /// aligned range of a huge page. Single pages can be anywhere, so they are read one by one.
     fn folio_pages(&mut self, frame: u64) -> Option<u64> {
         let first = frame / self.per_range * self.per_range;
         if self.flags.is_empty() || self.first != first {
@@ -247,7 +245,7 @@ mod tests {
     use super::*;
     use crate::region::{Advice, Align, Region};
 
-    /// A region of small pages of which a known part was read, written and left alone.
+    /// A region of small pages with known parts read, written and untouched.
     #[test]
     fn pages_are_told_by_what_was_done_to_them() {
         let page = page_bytes();

@@ -1,7 +1,7 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudo-random numbers that are the same in every run.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): one addition and a mix, no state but a counter, so that
-/// drawing costs less than the memory access it chooses.
+/// SplitMix64 (Steele, Lea, Flood 2014): one addition and a mix, with a counter as its only state, so that drawing
+/// costs less than the memory access that it chooses.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -19,8 +19,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, by multiplication: its bias, at most bound / 2^64, is below
-    /// anything that could be measured.
+    /// A number below `bound`, by multiplication. Its bias, at most bound / 2^64, is too small to measure.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let product = u128::from(self.next()) * bound as u128;
         (product >> 64) as usize
@@ -31,7 +30,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of seed 1234567 as other implementations give them.
+    /// The first numbers of seed 1234567, as in other implementations.
     #[test]
     fn the_sequence_is_known() {
         let mut random = Random::new(1_234_567);

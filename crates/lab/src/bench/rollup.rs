@@ -1,9 +1,8 @@
-//! What a process has in memory, by what its mappings add up to.
+//! The memory of a process, summed over its mappings.
 
 use std::fs;
 
-/// A field of `/proc/PID/smaps_rollup` (Linux 4.14) in bytes; `None` where the kernel does not
-/// tell.
+/// A field of `/proc/PID/smaps_rollup` (Linux 4.14) in bytes; `None` if the kernel does not report it.
 pub(crate) fn rollup(process: u32, field: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
     let line = text

@@ -1,19 +1,19 @@
-//! What one thread used, as the kernel counts it.
+//! Resource usage of one thread, as the kernel counts it.
 
 use std::time::Duration;
 
-/// Faults and kernel time of one thread so far, or between two looks.
+/// Faults and kernel time of one thread so far, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// Page faults, minor and major; those inside `MADV_POPULATE` and `MAP_POPULATE` are among
-    /// them (`mm_account_fault`, mm/memory.c).
+    /// Page faults, minor and major, including those inside `MADV_POPULATE` and `MAP_POPULATE` (`mm_account_fault`,
+    /// mm/memory.c).
     pub(crate) faults: u64,
     /// Time in the kernel.
     pub(crate) system: Duration,
 }
 
 impl Usage {
-    /// Of the calling thread, since it began.
+    /// The usage of the calling thread since it began.
     #[inline(never)]
     pub(crate) fn now() -> Self {
         // SAFETY: rusage is a plain structure of integers, for which zeroes are valid.
@@ -28,7 +28,7 @@ impl Usage {
         }
     }
 
-    /// What came since `earlier`.
+    /// The usage since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             faults: self.faults.saturating_sub(earlier.faults),

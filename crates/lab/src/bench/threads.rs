@@ -1,4 +1,4 @@
-//! Threads that go over their arrays side by side, timed from the first start to the last end.
+//! Threads that process their arrays at the same time, timed from the first start to the last end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// Room for so many threads, none of which has begun.
+    /// A crew of this many threads, not yet started.
     pub(super) fn of(threads: usize) -> Self {
         Self {
             passes: AtomicU64::new(0),
@@ -24,16 +24,15 @@ impl Crew {
         }
     }
 
-    /// Waits until all threads, and the one that directs them, have come here.
+    /// Waits until all threads and the directing one have arrived.
     pub(super) fn meet(&self) {
         self.barrier.wait();
     }
 
-    /// What one thread does, once its arrays are as they should be: passes over them, until
-    /// there are none.
+    /// The work of one thread after its arrays are prepared: passes over them, until there are none.
     ///
     /// # Safety
-    /// As the pass has it, and nobody else touches the arrays.
+    /// As for the pass, and nobody else touches the arrays.
     pub(super) unsafe fn work(&self, arrays: Arrays, pass: Pass) {
         self.meet();
         loop {
@@ -54,7 +53,7 @@ impl Crew {
         }
     }
 
-    /// Has all threads do so many passes; from the first start to the last end.
+    /// Makes all threads do this many passes; returns the time from the first start to the last end.
     pub(super) fn run(&self, passes: u64) -> Duration {
         self.passes.store(passes, Ordering::Release);
         self.meet();
@@ -72,10 +71,10 @@ impl Crew {
     }
 }
 
-/// So many passes, and how long they took.
+/// Does this many passes; returns their time.
 ///
 /// # Safety
-/// As the pass has it.
+/// As for the pass.
 #[inline(never)]
 pub(super) unsafe fn repeat(pass: Pass, arrays: Arrays, passes: u64) -> Duration {
     let began = Instant::now();

@@ -1,10 +1,10 @@
-//! How long a pass takes: calibrated, warmed up, repeated, and the median of the repeats.
+//! Times a pass: calibrated, warmed up, repeated; the result is the median of the repeats.
 
 use std::time::{Duration, Instant};
 
-/// A repeat takes at least this long: ten thousand times what reading the clock does.
+/// Minimum time of a repeat: ten thousand times that of a clock reading.
 const SHORTEST: Duration = Duration::from_millis(2);
-/// A pass that takes longer is repeated less often.
+/// A pass longer than this is repeated less often.
 const LONG: Duration = Duration::from_millis(50);
 const REPEATS: usize = 5;
 const REPEATS_OF_LONG: usize = 3;
@@ -24,28 +24,27 @@ impl Timed {
         self.seconds[self.seconds.len() / 2]
     }
 
-    /// Seconds of one pass in the fastest repeat, without what was in each repeat besides the
-    /// passes.
+    /// Seconds of one pass in the fastest repeat, without the overhead of each repeat.
     pub(crate) fn fastest_without(&self, besides: f64) -> f64 {
         self.seconds[0] - besides / self.passes as f64
     }
 
-    /// How many repeats there were.
+    /// The number of repeats.
     pub(crate) fn repeats(&self) -> usize {
         self.seconds.len()
     }
 
-    /// Longest less shortest, by the median.
+    /// Longest minus shortest, divided by the median.
     pub(crate) fn spread(&self) -> f64 {
         let ends = [self.seconds.first(), self.seconds.last()].map(|end| *end.unwrap_or(&0.0));
         (ends[1] - ends[0]) / self.median()
     }
 }
 
-/// Times a pass. `run` does so many passes and says how long they took.
+/// Times a pass. `run` does the given number of passes and returns their time.
 ///
-/// The first pass warms up. Then the number of passes grows until a repeat is long enough; it
-/// is an odd number of repeats, so the median is one of them.
+/// The first pass warms up. Then the number of passes grows until a repeat is long enough. The number of repeats is
+/// odd, so the median is one of them.
 pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
     let (passes, took) = enough(&mut run, SHORTEST);
     let repeats = if took / u32::try_from(passes).unwrap_or(u32::MAX) > LONG {
@@ -56,35 +55,34 @@ pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
     repeated(&mut run, passes, repeats)
 }
 
-/// Repeats of which the fastest counts, because others can only make it slower: the fastest is
-/// that which they disturbed least.
+/// Repeats, with the fastest as the result: disturbances only make a repeat slower, so the fastest had the fewest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeats {
-    /// A repeat takes at least this long.
+    /// Minimum time of a repeat.
     shortest: Duration,
     count: usize,
 }
 
 impl Repeats {
-    /// Many and short, so that some are left alone by others.
+    /// Many short ones, so that some are undisturbed.
     pub(crate) const MANY: Self = Self {
         shortest: Duration::from_millis(1),
         count: 11,
     };
 
-    /// Five of this length, as other programs have them: what disturbs all the time is in each.
+    /// Five of this length, as in other programs: constant disturbances affect all of them.
     pub(crate) fn five_of(shortest: Duration) -> Self {
         Self { shortest, count: 5 }
     }
 }
 
-/// The same in such repeats.
+/// The same with these repeats.
 pub(crate) fn time_fastest(repeats: Repeats, mut run: impl FnMut(u64) -> Duration) -> Timed {
     let (passes, _) = enough(&mut run, repeats.shortest);
     repeated(&mut run, passes, repeats.count)
 }
 
-/// So many passes that they take long enough, and how long they took.
+/// Finds a number of passes that takes long enough; returns it with its time.
 fn enough(run: &mut impl FnMut(u64) -> Duration, shortest: Duration) -> (u64, Duration) {
     run(1);
     let mut passes = 1;
@@ -105,7 +103,7 @@ fn repeated(run: &mut impl FnMut(u64) -> Duration, passes: u64, repeats: usize) 
     Timed { seconds, passes }
 }
 
-/// Seconds that one reading of the clock takes.
+/// Seconds for one reading of the clock.
 pub(crate) fn clock_seconds() -> f64 {
     time(|passes| {
         let began = Instant::now();

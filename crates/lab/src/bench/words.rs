@@ -1,8 +1,8 @@
-//! The words of a cell, and what all suites do with them.
+//! The words of a cell, and their parsing for all suites.
 
 use crate::Trouble;
 
-/// The words of a cell that have not been asked for yet.
+/// The words of a cell that were not read yet.
 pub(crate) struct Words<'a> {
     cell: &'a str,
     rest: std::str::Split<'a, char>,
@@ -21,7 +21,7 @@ impl<'a> Words<'a> {
         self.rest.next().ok_or_else(missing)
     }
 
-    /// The next word, which is the name of one of these.
+    /// Takes the next word, which must be one of these names.
     pub(crate) fn name<T: Copy>(&mut self, known: &[(&str, T)]) -> Result<T, Trouble> {
         let word = self.next()?;
         let found = known.iter().find(|(name, _)| *name == word);
@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The next word, which is a number above 0.
+    /// Takes the next word, which must be a number above 0.
     pub(crate) fn number(&mut self) -> Result<usize, Trouble> {
         let word = self.next()?;
         let number = word.parse().ok().filter(|&number| number > 0);
@@ -45,7 +45,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The next word, which is a share in percent: 0 to 99.
+    /// Takes the next word, which must be a share in percent: 0 to 99.
     pub(crate) fn share(&mut self) -> Result<usize, Trouble> {
         let word = self.next()?;
         let percent = word.parse().ok().filter(|&percent| percent < 100);
@@ -57,7 +57,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// No word is left.
+    /// Fails if words are left.
     pub(crate) fn finish(mut self) -> Result<(), Trouble> {
         match self.rest.next() {
             None => Ok(()),
@@ -71,8 +71,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The median of an odd number of values; of an even number, the mean of the two in the middle.
-/// Nothing is not a number.
+/// The median of an odd number of values; of an even number, the mean of the two in the middle. NaN without values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);

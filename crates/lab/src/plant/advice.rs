@@ -1,4 +1,4 @@
-//! What the program, its parents or the machine decided: advice, prctl, policy.
+//! Decisions of the program, its parents or the machine: advice, prctl, policy.
 
 use std::ptr;
 
@@ -21,8 +21,7 @@ pub(super) fn no_huge_page(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Flag("nh")]))
 }
 
-/// Mapped as a stack, with a guard below it that belongs to the same mapping, as libraries of
-/// threads and coroutines do.
+/// Mapped as a stack, with a guard below it in the same mapping, as thread and coroutine libraries do.
 pub(super) fn stack(_: &Place) -> Result<Planted, Trouble> {
     let whole = Span::reserve(3)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
@@ -33,7 +32,7 @@ pub(super) fn stack(_: &Place) -> Result<Planted, Trouble> {
     stack_facts(span)
 }
 
-/// The same without a guard: nothing but the call that made it says that it is a stack.
+/// The same without a guard: only the mapping call marks it as a stack.
 pub(super) fn bare_stack(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
@@ -42,12 +41,12 @@ pub(super) fn bare_stack(_: &Place) -> Result<Planted, Trouble> {
     stack_facts(span)
 }
 
-/// The stack of a thread that waits.
+/// The stack of a waiting thread.
 pub(super) fn thread_stack(_: &Place) -> Result<Planted, Trouble> {
     let whole = waiting_thread()?;
     let huge = huge_bytes();
     let start = whole.start.next_multiple_of(huge);
-    // The last huge page is the thread's own: it is in use.
+    // Excludes the last huge page, which the thread itself uses.
     let inside = Span {
         start,
         end: whole.end / huge * huge,
@@ -68,7 +67,7 @@ fn stack_facts(span: Span) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Flag("nh")]))
 }
 
-/// Starts a thread that waits for ever; its stack.
+/// Starts a thread that waits for ever; returns its stack.
 fn waiting_thread() -> Result<Span, Trouble> {
     extern "C" fn wait(_: *mut libc::c_void) -> *mut libc::c_void {
         loop {
@@ -113,7 +112,7 @@ unsafe fn stack_of(thread: libc::pthread_t) -> Result<Span, Trouble> {
     })
 }
 
-/// The process switched huge pages off for itself.
+/// The process disables huge pages for itself.
 pub(super) fn disabled(_: &Place) -> Result<Planted, Trouble> {
     disable(0).map_err(|error| Trouble::Kernel("disabling huge pages", error))?;
     let span = Span::fresh(2)?;
@@ -122,7 +121,7 @@ pub(super) fn disabled(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Flag("hg")]))
 }
 
-/// The process takes huge pages for advised memory only, and this is not advised.
+/// The process allows huge pages only for advised memory, and this is not advised.
 pub(super) fn except_advised(_: &Place) -> Result<Planted, Trouble> {
     disable(EXCEPT_ADVISED).map_err(|_| {
         let what = "this kernel has no PR_THP_DISABLE_EXCEPT_ADVISED (Linux 6.18)";
@@ -142,7 +141,7 @@ fn disable(flags: libc::c_ulong) -> std::io::Result<()> {
     }
 }
 
-/// The same, undone.
+/// Reverts it.
 pub(super) fn enable_again() -> Result<(), Trouble> {
     // SAFETY: only numbers are passed.
     match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0_u64, 0_u64, 0_u64, 0_u64) } {
@@ -156,7 +155,7 @@ pub(super) fn disable_for_now() -> Result<(), Trouble> {
     disable(0).map_err(|error| Trouble::Kernel("disabling huge pages", error))
 }
 
-/// Advised, on a machine that is set to `never`.
+/// Advised, on a machine set to `never`.
 pub(super) fn never(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
@@ -175,7 +174,7 @@ pub(super) fn little_memory(place: &Place) -> Result<Planted, Trouble> {
     }
 }
 
-/// Not advised, on a machine that is set to `madvise`.
+/// Not advised, on a machine set to `madvise`.
 pub(super) fn not_advised(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.write();
@@ -185,14 +184,14 @@ pub(super) fn not_advised(_: &Place) -> Result<Planted, Trouble> {
     ))
 }
 
-/// Advised when all pages were there already.
+/// Advised after all pages were present.
 pub(super) fn late(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.write_small_then_advise()?;
     Ok(Planted::small(span, [Fact::Flag("hg")]))
 }
 
-/// Advised when one page of each huge page was there: one is enough.
+/// Advised after one page of each huge page was present: one is enough.
 pub(super) fn late_by_one_page(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_NOHUGEPAGE)?;

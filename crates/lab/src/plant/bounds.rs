@@ -7,7 +7,7 @@ use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
 
-/// A hole of one huge page between two mappings that are used.
+/// A hole of one huge page between two used mappings.
 pub(super) fn hole(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(3)?;
     span.write();
@@ -16,14 +16,14 @@ pub(super) fn hole(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::new(middle, vec![Fact::Mappings(0)]))
 }
 
-/// Half a huge page, alone where a whole one would fit.
+/// Half a huge page, isolated in the space of a whole one.
 pub(super) fn half(_: &Place) -> Result<Planted, Trouble> {
     let huge = huge_bytes();
     let around = Span::reserve(1)?;
     lonely(around, around.part(huge / 4, huge / 2))
 }
 
-/// As long as a huge page, and one page behind the boundary.
+/// As long as a huge page, but starting one page after the boundary.
 pub(super) fn misaligned(_: &Place) -> Result<Planted, Trouble> {
     let around = Span::reserve(2)?;
     lonely(around, around.part(page_bytes(), huge_bytes()))
@@ -47,15 +47,14 @@ pub(super) fn access_differs(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Mappings(2), Fact::Flag("hg")]))
 }
 
-/// Two halves of a huge page that differ in a flag that has nothing to do with huge pages: one
-/// is left out of core dumps.
+/// Two halves of a huge page that differ in a flag unrelated to huge pages: one is excluded from core dumps.
 pub(super) fn flag_differs(_: &Place) -> Result<Planted, Trouble> {
     let (span, _) = halves()?;
     Ok(Planted::small(span, [Fact::Mappings(2), Fact::Flag("hg")]))
 }
 
-/// Two mappings of half a huge page, both filled: the second is left out of core dumps, which
-/// keeps them apart. The second is given too.
+/// Two filled mappings of half a huge page. The second is excluded from core dumps, which prevents their merging.
+/// Returns the whole span and the second mapping.
 fn halves() -> Result<(Span, Span), Trouble> {
     let span = Span::fresh(1)?;
     let half = span.bytes() / 2;
@@ -77,17 +76,17 @@ pub(super) fn grown_by_halves(_: &Place) -> Result<Planted, Trouble> {
     grown(Span::reserve(4)?, huge_bytes() / 2)
 }
 
-/// Grown in steps of a whole huge page, half a huge page beside the boundary: none fits.
+/// Grown in steps of a whole huge page, half a huge page off the boundary: no huge page fits.
 pub(super) fn grown_askew(_: &Place) -> Result<Planted, Trouble> {
     let huge = huge_bytes();
     let around = Span::reserve(6)?;
     let planted = grown(around.part(huge / 2, 5 * huge), huge)?;
-    // The huge pages in the middle are judged; at both ends the mapping covers only a half.
+    // Only the huge pages in the middle are judged; at both ends the mapping covers only half of one.
     Ok(planted.narrowed(around.part(huge, 4 * huge)))
 }
 
-/// Maps and touches step by step; in the end there is one mapping, in which huge pages would
-/// fit. The reservation is advised beforehand, so that advice is not what is missing.
+/// Maps and touches step by step; in the end there is one mapping, in which huge pages would fit. The reservation is
+/// advised first, so that missing advice cannot be the reason.
 fn grown(span: Span, step: usize) -> Result<Planted, Trouble> {
     span.advise(libc::MADV_HUGEPAGE)?;
     for step in span.pieces(step) {

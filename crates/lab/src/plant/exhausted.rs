@@ -10,12 +10,11 @@ use super::span::Span;
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
 
-/// How long the kernel may go on finding huge pages.
+/// How long the kernel may keep finding huge pages.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Takes huge pages until one is refused: the memory that got small pages in its place. The
-/// kernel is told to make no effort for memory that is not advised, so nothing is reclaimed
-/// for it; all huge pages that lay ready are held as long as the plant.
+/// Allocates huge pages until the kernel falls back to small pages; the plant is the memory with those. `defrag` makes
+/// the kernel try only for advised memory, so it reclaims nothing here. The plant holds all huge pages that were free.
 pub(super) fn refused(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(memory_bytes()? / huge_bytes())?;
     let refusals = || counter("thp_fault_fallback");
@@ -25,7 +24,7 @@ pub(super) fn refused(_: &Place) -> Result<Planted, Trouble> {
         piece.part(0, page_bytes()).write();
         if refusals() > before {
             piece.write();
-            // The mapping is the whole span, most of it huge: only pages can be counted.
+            // The mapping is the whole span and mostly huge, so only pages can be counted.
             let planted = Planted::new(piece, vec![Fact::Present(piece.pages())]);
             return Ok(planted);
         }

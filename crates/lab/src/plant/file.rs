@@ -7,7 +7,7 @@ use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
 
-/// Mapped one page beside the offset that would line up with its address.
+/// Mapped one page off the offset that would be aligned with its address.
 pub(super) fn misaligned(place: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let file = place.file(span.bytes() + huge_bytes())?;
@@ -17,7 +17,7 @@ pub(super) fn misaligned(place: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, []))
 }
 
-/// A file system that makes no large folios even when it is asked to.
+/// A file system that makes no large folios, even if asked to.
 pub(super) fn no_large_folios(place: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let file = place.file(span.bytes())?;
@@ -32,7 +32,7 @@ pub(super) fn no_large_folios(place: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, []))
 }
 
-/// A file that was read page by page, on a file system that could do better.
+/// A file read page by page, on a file system that supports large folios.
 pub(super) fn small_folios(place: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let file = place.file(span.bytes())?;
@@ -62,7 +62,7 @@ fn no_support(place: &Place) -> Trouble {
     ))
 }
 
-/// Whether the file, cold and read through an advised mapping elsewhere, comes in huge pages.
+/// Returns true if the file, cold and read through an advised mapping elsewhere, gets huge pages.
 fn makes_huge_folios(file: &CacheFile) -> Result<bool, Trouble> {
     let trial = Span::reserve(2)?;
     file.leave_cache()?;

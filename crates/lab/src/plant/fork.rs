@@ -4,9 +4,9 @@ use std::io;
 
 use crate::Trouble;
 
-/// Goes on in a child; the parent waits for it, holding all its memory, and ends as it does.
+/// Continues in a child. The parent waits for it with all its memory, and ends with the same status.
 ///
-/// A parent that is killed takes the child along.
+/// If the parent is killed, so is the child.
 pub(super) fn become_child() -> Result<(), Trouble> {
     // SAFETY: plants that fork have one thread.
     match unsafe { libc::fork() } {

@@ -1,4 +1,4 @@
-//! Memory that could be huge by now and is not: what khugepaged has not done.
+//! Memory that khugepaged could have made huge but has not.
 
 use super::Planted;
 use super::advice::{disable_for_now, enable_again};
@@ -7,8 +7,8 @@ use super::preconditions::Fact;
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 
-/// Filled while the process had huge pages off, and never seen by khugepaged: it takes notice
-/// of a process at its first huge fault or advice (`__khugepaged_enter`, mm/khugepaged.c).
+/// Filled while the process had huge pages disabled, and unknown to khugepaged: it registers a process at its first
+/// huge fault or advice (`__khugepaged_enter`, mm/khugepaged.c).
 pub(super) fn not_registered(_: &Place) -> Result<Planted, Trouble> {
     disable_for_now()?;
     let span = Span::fresh(2)?;
@@ -20,7 +20,7 @@ pub(super) fn not_registered(_: &Place) -> Result<Planted, Trouble> {
     ))
 }
 
-/// One page in each huge page, and a machine that lets khugepaged fill no gaps.
+/// One page in each huge page, on a machine where khugepaged fills no gaps.
 pub(super) fn beyond_limits(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_NOHUGEPAGE)?;
@@ -30,8 +30,7 @@ pub(super) fn beyond_limits(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small_but(span, gone, [Fact::Flag("hg")]))
 }
 
-/// Small pages that may not be written any more, where the kernel does not collapse such
-/// (up to Linux 6.17, `SCAN_PAGE_RO`).
+/// Small pages made read-only, on a kernel that does not collapse these (up to Linux 6.17, `SCAN_PAGE_RO`).
 pub(super) fn read_only(_: &Place) -> Result<Planted, Trouble> {
     let trial = read_only_span()?;
     match trial
@@ -42,7 +41,7 @@ pub(super) fn read_only(_: &Place) -> Result<Planted, Trouble> {
             let what = "this kernel collapses memory that cannot be written (Linux 6.18)";
             return Err(Trouble::NotHere(what.to_owned()));
         }
-        // A kernel without the call answers the same; before 6.1 all of them refuse.
+        // A kernel without the call returns the same error; before 6.1 all kernels refuse.
         Err(Some(libc::EINVAL)) => {}
         Err(_) => {
             return Err(Trouble::Premise(

@@ -1,6 +1,5 @@
-//! How a plant sees itself: `smaps` and `pagemap` of its own process. What a measuring program
-//! reads first, `PAGEMAP_SCAN` and the flags of page frames, is left to that program: a premise
-//! rests on other evidence than the judgement that it tests.
+//! How a plant checks itself: `smaps` and `pagemap` of its own process. It does not use `PAGEMAP_SCAN` and page frame
+//! flags, which a measuring program reads first: a premise needs evidence independent of the judgement that it tests.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -19,13 +18,13 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// A field in bytes; one that this kernel does not have is nothing.
+    /// A field in bytes; `None` if this kernel does not have it.
     pub(crate) fn field(&self, name: &str) -> Option<usize> {
         let field = self.fields.iter().find(|(known, _)| known == name);
         field.map(|&(_, bytes)| bytes)
     }
 
-    /// Whether the two letters are among `VmFlags`.
+    /// Returns true if `VmFlags` includes these two letters.
     pub(crate) fn flag(&self, letters: &str) -> bool {
         self.flags.iter().any(|flag| flag == letters)
     }
@@ -44,7 +43,7 @@ pub(crate) fn all_mappings() -> Result<Vec<Mapping>, Trouble> {
     Ok(parse_smaps(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Unknown lines are passed over: they come with new kernels.
+/// Unknown lines are skipped: new kernels add some.
 fn parse_smaps(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
@@ -88,7 +87,7 @@ impl Page {
         self.0 >> 62 & 1 == 1
     }
 
-    /// Of a file or of shared memory. The huge zero page counts as such too.
+    /// A page of a file or of shared memory. The huge zero page counts as such too.
     pub(crate) fn of_file(self) -> bool {
         self.0 >> 61 & 1 == 1
     }
@@ -109,7 +108,7 @@ pub(crate) fn pages(span: Span) -> Result<Vec<Page>, Trouble> {
         .collect())
 }
 
-/// A counter of `/proc/vmstat`; `None` where this kernel does not have it.
+/// A counter of `/proc/vmstat`; `None` if this kernel does not have it.
 pub(crate) fn counter(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/vmstat").ok()?;
     let line = text

@@ -1,20 +1,20 @@
 //! `plant`: one region of memory in one known state, for each reason why memory is not huge.
 //!
-//! A plant is made by its cause, then its premise is looked up in the kernel: a test that
-//! fails can be told from a plant that did not come up. The line it prints is
+//! A plant is made by its cause, and then its premise is checked in the kernel, to distinguish a failing test from a
+//! plant that was not established. It prints the line
 //!
 //! ```text
 //! plant NAME PID START-END
 //! ```
 //!
-//! with the addresses in hexadecimal digits; then it is held. When it is let go, the premise
-//! is looked up again: khugepaged may have been there meanwhile.
+//! with the addresses in hexadecimal digits, and holds the memory. When it is released, the premise is checked again,
+//! because khugepaged may have changed the memory.
 //!
-//! Exit status: 0, or 3 where the premise did not come true or did not last, or 4 where this
-//! machine cannot have such a plant.
+//! Exit status: 0, or 3 if the premise was not established or did not last, or 4 if this machine does not support the
+//! plant.
 //!
-//! To add a plant, add a function to its family and a line with its needs to `table.rs`.
-//! If less than its code is enough, a line in `tests/confusion/expected.rs` of the program gives the reason.
+//! To add a plant, add a function to its family and a line with its needs to `table.rs`. If a program may report less
+//! than its code, a line in `tests/confusion/expected.rs` of the program gives the reason.
 
 use std::any::Any;
 use std::io::Read;
@@ -51,7 +51,7 @@ use place::Place;
 use preconditions::Fact;
 use span::Span;
 
-/// A plant that came up.
+/// An established plant.
 pub(crate) struct Planted {
     span: Span,
     facts: Vec<Fact>,
@@ -72,7 +72,7 @@ impl Planted {
         Self::small_but(span, 0, facts)
     }
 
-    /// The same with so many pages missing.
+    /// The same with this many pages missing.
     fn small_but<const N: usize>(span: Span, missing: usize, facts: [Fact; N]) -> Self {
         let mut all = vec![Fact::Present(span.pages() - missing)];
         all.extend(Fact::NOTHING_HUGE);
@@ -80,7 +80,7 @@ impl Planted {
         Self::new(span, all)
     }
 
-    /// Only a part of it is the plant.
+    /// Restricts the plant to a part.
     fn narrowed(mut self, span: Span) -> Self {
         self.span = span;
         let small = Self::small(span, []);
@@ -89,13 +89,13 @@ impl Planted {
         self
     }
 
-    /// Keeps something open as long as it is held.
+    /// Keeps a resource open as long as the plant is held.
     fn keeping(mut self, kept: impl Any) -> Self {
         self.kept = Some(Box::new(kept));
         self
     }
 
-    /// Whether it is what it is called, now.
+    /// Checks that the plant still has its named state.
     fn check(&self) -> Result<(), Trouble> {
         self.facts.iter().try_for_each(|fact| fact.check(self.span))
     }
@@ -107,7 +107,7 @@ enum Hold {
     UntilStdinCloses,
 }
 
-/// `plant NAME`, or `plant --list`.
+/// Runs `plant NAME`, or `plant --list`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     if arguments.switch("--list") {
         arguments.finish()?;
@@ -181,8 +181,8 @@ fn named(arguments: &mut Arguments) -> Result<&'static Plant, Trouble> {
     }
 }
 
-/// Large buffers come from the heap too: a mapping of their own might come to lie beside a
-/// plant and be merged with it.
+/// Makes malloc use the heap for large buffers too: a separate mapping could be placed next to a plant and merge with
+/// it.
 fn keep_the_heap_in_one_piece() {
     // SAFETY: called before any other thread exists.
     #[cfg(target_env = "gnu")]

@@ -1,4 +1,4 @@
-//! What a plant needs around it: said as data, so that who plants it can see to it first.
+//! The requirements of a plant, as data, so that a caller can establish them first.
 
 use std::path::Path;
 use std::{fmt, fs};
@@ -8,14 +8,12 @@ use crate::region::{huge_bytes, page_bytes};
 /// Settings of transparent huge pages, relative to the root of the machine.
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 
-/// Something that must be so on the machine before a plant is made. The laboratory changes no
-/// setting; it looks whether they are as needed.
+/// A requirement on the machine before a plant is made. The laboratory changes no setting; it only checks them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The policy in force for PMD-sized anonymous huge pages is one of these words; the first
-    /// is the one to set.
+    /// The effective policy for PMD-sized anonymous huge pages is one of these words; the first is the one to set.
     Policy(&'static [&'static str]),
-    /// The policy in force for shared memory is one of these.
+    /// The effective policy for shared memory is one of these.
     Shared(&'static [&'static str]),
     /// The policy of folios of 16 base pages is this word (Linux 6.8).
     MediumFolios(&'static str),
@@ -34,29 +32,28 @@ pub enum Need {
     PoolPage,
     /// There is swap space.
     Swap,
-    /// The plant is alone in a memory cgroup with a limit of some huge pages, and may write
-    /// its files.
+    /// The plant is the only process in a memory cgroup with a limit of some huge pages, and can write the cgroup's
+    /// files.
     Group,
-    /// `--folder` lies on a file system with large folios (xfs since Linux 5.18, ext4 since
-    /// 6.16).
+    /// `--folder` is on a file system with large folios (xfs since Linux 5.18, ext4 since 6.16).
     LargeFolioFolder,
-    /// `--folder` lies on a file system without large folios, such as ramfs.
+    /// `--folder` is on a file system without large folios, such as ramfs.
     SmallFolioFolder,
     /// All memory of the machine: nothing else should run.
     AllMemory,
 }
 
-/// A setting to be written before a plant is made.
+/// A setting to write before a plant is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// File, relative to the root of the machine.
     pub path: String,
-    /// What it must read.
+    /// The required value.
     pub value: String,
 }
 
 impl Need {
-    /// The settings that bring it about; none where it is not a matter of settings.
+    /// The settings that establish it; empty if settings cannot.
     #[must_use]
     pub fn settings(self) -> Vec<Setting> {
         let thp = |file: &str, value: &str| setting(&format!("{THP}/{file}"), value);
@@ -77,7 +74,7 @@ impl Need {
                 let most = huge_bytes() / page_bytes() * 4 / 5;
                 vec![thp("khugepaged/max_ptes_none", &most.to_string())]
             }
-            // At its usual pace it takes minutes where others have much to be merged.
+            // At its default pace it takes minutes if other processes have much memory to merge.
             Self::Ksm => vec![
                 setting("sys/kernel/mm/ksm/pages_to_scan", "5000"),
                 setting("sys/kernel/mm/ksm/run", "1"),
@@ -91,8 +88,7 @@ impl Need {
         }
     }
 
-    /// Why it is not so now, as far as that can be seen beforehand; `None` where nothing
-    /// speaks against it.
+    /// Why the requirement is not met, as far as can be checked in advance; `None` if no obstacle was found.
     pub(crate) fn unmet(self) -> Option<String> {
         match self {
             Self::Policy(words) => unlike("enabled", &policy("enabled"), words),
@@ -116,7 +112,7 @@ impl Need {
                 &["1"],
             ),
             Self::Swap => no_swap(),
-            // Found out by trying.
+            // Only an attempt shows this.
             Self::PoolPage
             | Self::Group
             | Self::LargeFolioFolder
@@ -139,7 +135,7 @@ impl fmt::Display for Need {
             Self::Ksm => f.write_str("ksm/run=1"),
             Self::PoolPage => f.write_str("a free explicit huge page"),
             Self::Swap => f.write_str("swap space"),
-            Self::Group => f.write_str("a memory cgroup of its own"),
+            Self::Group => f.write_str("a separate memory cgroup"),
             Self::LargeFolioFolder => f.write_str("--folder with large folios"),
             Self::SmallFolioFolder => f.write_str("--folder without large folios"),
             Self::AllMemory => f.write_str("all free memory of the machine"),
@@ -154,7 +150,7 @@ fn setting(path: &str, value: &str) -> Setting {
     }
 }
 
-/// The folder of one size of huge pages.
+/// The folder of one huge page size.
 fn folder_of(bytes: usize) -> String {
     format!("hugepages-{}kB", bytes / 1024)
 }
@@ -163,8 +159,7 @@ fn medium() -> String {
     format!("{}/enabled", folder_of(16 * page_bytes()))
 }
 
-/// The word in force for PMD-sized pages: that of their own folder (Linux 6.8), which may be
-/// to inherit the common one.
+/// The effective word for PMD-sized pages: that of their own folder (Linux 6.8), or the common one if it is `inherit`.
 fn policy(file: &str) -> Option<String> {
     let own = thp(&format!("{}/{file}", folder_of(huge_bytes())));
     own.filter(|word| word != "inherit").or_else(|| thp(file))
@@ -174,7 +169,7 @@ fn thp(file: &str) -> Option<String> {
     value(&Path::new("/").join(THP).join(file))
 }
 
-/// The word in brackets, or all there is.
+/// The word in brackets, or the whole text.
 fn value(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let word = text.split(['[', ']']).nth(1).unwrap_or(&text);

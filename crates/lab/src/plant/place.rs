@@ -1,4 +1,4 @@
-//! Where plants put files.
+//! The folder for files of plants.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -11,8 +11,8 @@ use super::span::Span;
 use crate::Trouble;
 use crate::region::page_bytes;
 
-/// A folder for the files of a plant. They keep their names as long as the plant is held, so
-/// that who looks sees what they are; dropped, it removes them.
+/// A folder for the files of a plant. They keep their names while the plant is held, so that a reader of `maps` can
+/// identify them; dropping the folder removes them.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: PathBuf,
@@ -31,12 +31,12 @@ impl Place {
         &self.folder
     }
 
-    /// A file of so many bytes, written page by page, not yet on disk.
+    /// A file of this size, written page by page, not yet on disk.
     pub(crate) fn file(&self, bytes: usize) -> Result<CacheFile, Trouble> {
         CacheFile::create(self, &self.folder, bytes)
     }
 
-    /// The same in the memory file system of everybody.
+    /// The same in the shared memory file system `/dev/shm`.
     pub(crate) fn memory_file(&self, bytes: usize) -> Result<CacheFile, Trouble> {
         CacheFile::create(self, Path::new("/dev/shm"), bytes)
     }
@@ -50,7 +50,7 @@ impl Drop for Place {
     }
 }
 
-/// A file, and what of it is in the page cache.
+/// A file, and which part of it is in the page cache.
 #[derive(Debug)]
 pub(crate) struct CacheFile {
     file: File,
@@ -75,7 +75,7 @@ impl CacheFile {
         Ok(Self { file, bytes })
     }
 
-    /// Brings the content to disk and out of memory.
+    /// Writes the content to disk and drops it from memory.
     pub(crate) fn leave_cache(&self) -> Result<(), Trouble> {
         self.file
             .sync_all()
@@ -84,7 +84,7 @@ impl CacheFile {
         Ok(())
     }
 
-    /// Reads it page by page, without reading ahead: every page comes into a folio of its own.
+    /// Reads the file page by page without read-ahead, so that every page gets a separate folio.
     pub(crate) fn read_singly(&self) -> Result<(), Trouble> {
         self.foresee(libc::POSIX_FADV_RANDOM);
         let mut page = vec![0; page_bytes()];
@@ -101,7 +101,7 @@ impl CacheFile {
         unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
     }
 
-    /// Maps it from the byte `at` on in place of the span.
+    /// Maps the file from byte `at`, replacing the span.
     pub(crate) fn map(
         &self,
         span: Span,

@@ -1,22 +1,22 @@
-//! What must be so for a plant to be what it is called.
+//! The preconditions that make a plant what its name says.
 
 use super::look::{self, Mapping, Page};
 use super::span::Span;
 use crate::Trouble;
 use crate::region::huge_bytes;
 
-/// One thing that the kernel says about a planted span.
+/// One observable property of a planted span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fact {
-    /// So many pages are present: in memory, and in the page table.
+    /// This many pages are present: in memory, and in the page table.
     Present(usize),
-    /// So many pages are in swap.
+    /// This many pages are in swap.
     Swapped(usize),
-    /// So many present pages are anonymous: not of a file, nor of shared memory.
+    /// This many present pages are anonymous: not of a file, nor of shared memory.
     Anonymous(usize),
-    /// So many mappings lie in the span.
+    /// This many mappings are in the span.
     Mappings(usize),
-    /// No other mapping lies in the aligned huge pages that the span touches.
+    /// No other mapping is in the aligned huge pages that the span touches.
     Alone,
     /// Every mapping has these two letters among `VmFlags`.
     Flag(&'static str),
@@ -28,20 +28,20 @@ pub(crate) enum Fact {
     Field(&'static str, usize),
     /// The same, at least.
     FieldAtLeast(&'static str, usize),
-    /// No mapping of the whole process is advised or has an anonymous huge page, the plant's or
-    /// not: malloc may have seen to its heap before the plant (glibc 2.43 on Arm does).
+    /// No mapping of the whole process is advised or has an anonymous huge page, including other mappings than the
+    /// plant's: malloc may have advised its heap before the plant (glibc 2.43 on Arm does).
     NothingKnownToKhugepaged,
 }
 
 impl Fact {
-    /// Nothing of the span is mapped by huge pages, of any kind.
+    /// No part of the span is mapped by huge pages of any kind.
     pub(crate) const NOTHING_HUGE: [Self; 3] = [
         Self::Field("AnonHugePages", 0),
         Self::Field("ShmemPmdMapped", 0),
         Self::Field("FilePmdMapped", 0),
     ];
 
-    /// Asks the kernel; `Err` says what it answered instead.
+    /// Checks this in the kernel; `Err` describes the actual state.
     pub(crate) fn check(self, span: Span) -> Result<(), Trouble> {
         match self {
             Self::Present(count) => count_is(span, "present", count, Page::present),
@@ -96,7 +96,7 @@ impl Fact {
     }
 }
 
-/// The premise does not hold unless `so`.
+/// Fails the premise unless `so`.
 pub(crate) fn demand(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Trouble> {
     if so {
         return Ok(());
@@ -122,8 +122,8 @@ fn count_is(
     })
 }
 
-/// The sum over the mappings; before Linux 4.8 and in kernels without huge pages a field may
-/// be missing, and is nothing then.
+/// The sum over the mappings. A field can be missing before Linux 4.8 and in kernels without huge pages, and then
+/// counts as zero.
 fn field(span: Span, name: &str) -> Result<usize, Trouble> {
     let found = look::mappings(span)?;
     Ok(found.iter().filter_map(|each| each.field(name)).sum())

@@ -1,5 +1,5 @@
-//! What memory pressure does: swap, limits, splits. The pressure is that of a memory cgroup
-//! with nothing but the plant in it; the machine does not feel it.
+//! Effects of memory pressure: swap, limits, splits. The pressure is limited to a memory cgroup that contains only the
+//! plant, so the machine is not affected.
 
 use super::Planted;
 use super::look::{counter, pages};
@@ -10,10 +10,10 @@ use crate::Trouble;
 use crate::group::{Group, own_groups};
 use crate::region::{huge_bytes, page_bytes};
 
-/// How often the kernel is asked again before it is believed.
+/// How often to ask the kernel before giving up.
 const ATTEMPTS: usize = 20;
 
-/// Huge pages that were swapped out.
+/// Huge pages that are swapped out.
 pub(super) fn swapped(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
@@ -32,7 +32,7 @@ pub(super) fn swapped(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::new(span, facts))
 }
 
-/// Touched when the cgroup had no room for a huge page left, and some for small ones.
+/// Touched when the cgroup had space for small pages but not for a huge page.
 pub(super) fn beyond_limit(_: &Place) -> Result<Planted, Trouble> {
     let group = confining()?;
     let _kept = fill_all_but(&group, huge_bytes() / 2)?;
@@ -49,27 +49,27 @@ pub(super) fn beyond_limit(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small_but(span, gone, [Fact::Flag("hg")]))
 }
 
-/// The group of this process, if it has a limit of its own.
+/// The group of this process, if it has a limit.
 fn confining() -> Result<Group, Trouble> {
     let own = own_groups()
         .into_iter()
         .find(|group| group.limit().is_some());
     own.ok_or_else(|| {
-        let what = "the plant is in no memory cgroup with a limit of its own";
+        let what = "the plant is in no memory cgroup with a limit";
         Trouble::NotHere(what.to_owned())
     })
 }
 
-/// Bytes that the group may still use.
+/// Bytes that the group can still use.
 fn room(group: &Group) -> Result<usize, Trouble> {
     let (limit, used) = group.limit().zip(group.used()).ok_or_else(|| {
-        let what = "the cgroup does not tell its limit and what is used";
+        let what = "the cgroup does not report its limit and its use";
         Trouble::NotHere(what.to_owned())
     })?;
     Ok(usize::try_from(limit.saturating_sub(used)).unwrap_or(usize::MAX))
 }
 
-/// Fills the group with small pages that cannot be reclaimed, until so many bytes are left.
+/// Fills the group with small pages that cannot be reclaimed, until only this many bytes are left.
 fn fill_all_but(group: &Group, left: usize) -> Result<Span, Trouble> {
     let filler = Span::fresh(room(group)? / huge_bytes() + 1)?;
     filler.advise(libc::MADV_NOHUGEPAGE)?;
@@ -88,7 +88,7 @@ fn fill_all_but(group: &Group, left: usize) -> Result<Span, Trouble> {
     Err(Trouble::Premise("the group would not fill".to_owned()))
 }
 
-/// Huge pages of which every other small page was given back, split when the cgroup reclaimed.
+/// Huge pages with every other small page freed, split when the cgroup reclaimed.
 pub(super) fn split(_: &Place) -> Result<Planted, Trouble> {
     let group = confining()?;
     let span = Span::fresh(2)?;
@@ -107,8 +107,8 @@ pub(super) fn split(_: &Place) -> Result<Planted, Trouble> {
     ))
 }
 
-/// Huge pages with one page of content each, split when the cgroup reclaimed. In place of the
-/// empty pages stands the small zero page.
+/// Huge pages with one page of content each, split when the cgroup reclaimed. The small zero page replaces the empty
+/// pages.
 pub(super) fn split_underused(_: &Place) -> Result<Planted, Trouble> {
     let group = confining()?;
     let span = Span::fresh(2)?;
@@ -120,7 +120,7 @@ pub(super) fn split_underused(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [content, Fact::Flag("hg")]))
 }
 
-/// Has the group reclaim until a counter has risen by so much.
+/// Makes the group reclaim until a counter has risen by this amount.
 fn reclaimed(group: &Group, name: &str, by: usize) -> Result<(), Trouble> {
     let count = || {
         counter(name).ok_or_else(|| Trouble::NotHere(format!("this kernel does not count {name}")))

@@ -1,4 +1,4 @@
-//! Shared memory, which has a policy of its own.
+//! Shared memory, which has a separate policy.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -17,7 +17,7 @@ pub(super) fn anonymous() -> Result<Span, Trouble> {
     Ok(span)
 }
 
-/// Shared anonymous memory, where that is set to small pages.
+/// Shared anonymous memory while its policy gives small pages.
 pub(super) fn small_anonymous(_: &Place) -> Result<Planted, Trouble> {
     let span = anonymous()?;
     span.write();
@@ -49,7 +49,7 @@ fn nameless_file(bytes: usize) -> Result<OwnedFd, Trouble> {
     Ok(file)
 }
 
-/// A file of `/dev/shm`, whose mount says `huge=never`, which is the default.
+/// A file of `/dev/shm`, mounted with `huge=never`, the default.
 pub(super) fn small_named(place: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let file = place.memory_file(span.bytes())?;

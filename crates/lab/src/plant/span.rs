@@ -1,4 +1,4 @@
-//! Pieces of the address space by their addresses: mapped, advised, touched.
+//! Address ranges: mapping, advising, touching.
 
 use std::ptr;
 
@@ -8,8 +8,7 @@ use crate::region::{huge_bytes, page_bytes};
 /// Read and write.
 pub(crate) const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Part of the address space that a plant owns: whatever is done to it concerns no object of
-/// Rust.
+/// A part of the address space that a plant owns: no Rust object is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -17,9 +16,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Room for so many huge pages on a huge-page boundary, inaccessible, with as inaccessible
-    /// memory of at least one huge page on both sides: no neighbour is merged with it, and no
-    /// later mapping comes close.
+    /// Reserves inaccessible space for this many huge pages on a huge-page boundary, with inaccessible space of at
+    /// least one huge page on both sides: no neighbour merges with it, and no later mapping comes close.
     pub(crate) fn reserve(huge_pages: usize) -> Result<Self, Trouble> {
         let huge = huge_bytes();
         let bytes = huge_pages * huge;
@@ -37,7 +35,7 @@ impl Span {
         })
     }
 
-    /// Private anonymous memory for so many huge pages, readable and writable, untouched.
+    /// Private anonymous memory for this many huge pages, readable and writable, untouched.
     pub(crate) fn fresh(huge_pages: usize) -> Result<Self, Trouble> {
         let span = Self::reserve(huge_pages)?;
         span.protect(READ_WRITE)?;
@@ -49,17 +47,17 @@ impl Span {
         self.end - self.start
     }
 
-    /// How many base pages it has.
+    /// The number of base pages.
     pub(crate) fn pages(self) -> usize {
         self.bytes() / page_bytes()
     }
 
-    /// How many huge pages fit into it.
+    /// The number of whole huge pages.
     pub(crate) fn huge_pages(self) -> usize {
         self.bytes() / huge_bytes()
     }
 
-    /// The piece of `bytes` that begins `offset` bytes behind the start.
+    /// The part of `bytes` that begins `offset` bytes after the start.
     pub(crate) fn part(self, offset: usize, bytes: usize) -> Self {
         let start = self.start + offset;
         Self {
@@ -68,7 +66,7 @@ impl Span {
         }
     }
 
-    /// The pieces of `bytes` each, in order; a shorter rest is left out.
+    /// The parts of `bytes` each, in order; a shorter rest is left out.
     pub(crate) fn pieces(self, bytes: usize) -> impl Iterator<Item = Self> {
         (0..self.bytes() / bytes).map(move |index| self.part(index * bytes, bytes))
     }
@@ -92,7 +90,7 @@ impl Span {
         }
     }
 
-    /// What `madvise` answers.
+    /// The result of `madvise`.
     pub(crate) fn try_advise(self, advice: i32) -> std::io::Result<()> {
         // SAFETY: the plant owns the memory; what it held does not matter to it.
         match unsafe { libc::madvise(self.pointer(), self.bytes(), advice) } {
@@ -106,10 +104,10 @@ impl Span {
             .map_err(|error| Trouble::Kernel("advising memory", error))
     }
 
-    /// Puts another mapping in its place.
+    /// Replaces it by another mapping.
     pub(crate) fn map(self, access: i32, flags: i32, file: i32, at: i64) -> Result<(), Trouble> {
         let flags = flags | libc::MAP_FIXED;
-        // SAFETY: the plant owns the memory that is replaced.
+        // SAFETY: the plant owns the replaced memory.
         let mapped = unsafe { libc::mmap(self.pointer(), self.bytes(), access, flags, file, at) };
         if mapped == libc::MAP_FAILED {
             return Err(Trouble::last("mapping memory"));
@@ -125,8 +123,8 @@ impl Span {
         }
     }
 
-    /// Writes one byte to every page. Not zero: neither KSM nor the shrinker of underused huge
-    /// pages may take a page for an empty one.
+    /// Writes one byte to every page. The byte is not zero, so that neither KSM nor the shrinker of underused huge
+    /// pages takes a page for an empty one.
     pub(crate) fn write(self) {
         for page in self.pieces(page_bytes()) {
             // SAFETY: the caller has made the memory writable.
@@ -142,16 +140,16 @@ impl Span {
         }
     }
 
-    /// Fills every page with small pages: no huge page can begin while the advice forbids it.
-    /// Afterwards the memory is advised for huge pages, too late for what is there.
+    /// Fills every page with small pages: the advice forbids huge pages. Then advises the memory for huge
+    /// pages, too late for the existing pages.
     pub(crate) fn write_small_then_advise(self) -> Result<(), Trouble> {
         self.advise(libc::MADV_NOHUGEPAGE)?;
         self.write();
         self.advise(libc::MADV_HUGEPAGE)
     }
 
-    /// Gives the memory a name in `maps` (Linux 5.17 with `CONFIG_ANON_VMA_NAME`). Names are
-    /// for those who look; without one nothing is different.
+    /// Names the memory in `maps` (Linux 5.17 with `CONFIG_ANON_VMA_NAME`). The name only helps readers; without it
+    /// nothing changes.
     fn name(self) {
         // SAFETY: the name is a string of C, which the kernel copies.
         unsafe {

@@ -1,4 +1,4 @@
-//! Huge pages that were there and are no longer mapped as such.
+//! Former huge pages that are no longer mapped as such.
 
 use super::Planted;
 use super::look::status;
@@ -30,7 +30,7 @@ pub(super) fn protected(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Mappings(1), Fact::Flag("hg")]))
 }
 
-/// One page in the middle was given back.
+/// One page in the middle was freed.
 pub(super) fn partly_freed(_: &Place) -> Result<Planted, Trouble> {
     let span = huge()?;
     for page in span.middles() {
@@ -43,7 +43,7 @@ pub(super) fn partly_freed(_: &Place) -> Result<Planted, Trouble> {
     ))
 }
 
-/// Written by a child while its parent has the same huge pages. The child is the plant.
+/// Written by a child that shares the huge pages with its parent. The child is the plant.
 pub(super) fn written_after_fork(_: &Place) -> Result<Planted, Trouble> {
     let span = huge()?;
     super::fork::become_child()?;
@@ -73,13 +73,13 @@ pub(super) fn guarded(_: &Place) -> Result<Planted, Trouble> {
     ))
 }
 
-/// Emptied page by page: nothing is there but the page table, which keeps huge pages out.
+/// Freed page by page: only the page table is left, which keeps huge pages out.
 pub(super) fn emptied(_: &Place) -> Result<Planted, Trouble> {
     let span = emptied_span()?;
     Ok(Planted::new(span, vec![Fact::Present(0), Fact::Flag("hg")]))
 }
 
-/// The same, used again: only small pages come.
+/// The same, used again: only small pages appear.
 pub(super) fn emptied_and_used(_: &Place) -> Result<Planted, Trouble> {
     let span = emptied_span()?;
     span.middles().for_each(Span::write);

@@ -1,4 +1,4 @@
-//! Which plants there are.
+//! The table of plants.
 
 use super::place::Place;
 use super::{
@@ -10,13 +10,13 @@ use crate::Trouble;
 /// One plant.
 #[derive(Debug)]
 pub struct Plant {
-    /// The reason code that it stands for, and behind a stroke which way to it this is.
+    /// The reason code that it stands for; after a slash, the variant.
     pub name: &'static str,
-    /// To which question the code is the answer.
+    /// The question that the code answers.
     pub asked: Asked,
-    /// What must be so beforehand.
+    /// The requirements.
     pub needs: &'static [Need],
-    /// What it does, in one sentence.
+    /// A description in one sentence.
     pub story: &'static str,
     make: fn(&Place) -> Result<Planted, Trouble>,
 }
@@ -104,16 +104,16 @@ pub const PLANTS: &[Plant] = &[
     why("POLICY_MADVISE", &[MADVISE], advice::not_advised,
         "not advised, on a machine set to madvise"),
     why("SMALL_RAM_DEFAULT", &[NEVER], advice::little_memory,
-        "advised, on a machine that starts with never for want of memory"),
+        "advised, on a machine that starts with never because it has little memory"),
     why("SHMEM_POLICY", &[SHARED_SMALL], shared::small_anonymous, "shared anonymous memory"),
     why("SHMEM_POLICY/memfd", &[SHARED_SMALL], shared::small_nameless, "a file of memfd_create"),
     why("SHMEM_POLICY/tmpfs", &[SHARED_SMALL], shared::small_named, "a file in /dev/shm"),
     why("FILE_MISALIGNED", &[Need::LargeFolioFolder], file::misaligned,
-        "a file mapped one page beside its offset"),
+        "a file mapped one page off its offset"),
     why("FILE_NO_LARGE_FOLIO", &[Need::SmallFolioFolder], file::no_large_folios,
         "a file that advice does not help"),
     why("FILE_SMALL_FOLIOS", &[Need::LargeFolioFolder], file::small_folios,
-        "a file that was read page by page"),
+        "a file read page by page"),
     why("FILE_PRIVATE_COW", &[Need::LargeFolioFolder], file::private_copy,
         "a private mapping of a file, written"),
     why("UFFD", &[ADVISED], watched::by_userfaultfd, "small pages, watched by userfaultfd"),
@@ -127,7 +127,7 @@ pub const PLANTS: &[Plant] = &[
     why("PTE_TABLE_EXISTS/grown-halves", &[ADVISED], bounds::grown_by_halves,
         "grown in steps of half a huge page"),
     why("PTE_TABLE_EXISTS/grown-askew", &[ADVISED], bounds::grown_askew,
-        "grown in steps of a huge page beside the boundary"),
+        "grown in steps of a huge page off the boundary"),
     why("EMPTY_PTE_TABLE", &[ADVISED], split::emptied, "emptied page by page"),
     why("EMPTY_PTE_TABLE/used", &[ADVISED], split::emptied_and_used,
         "emptied page by page, then used again"),
@@ -135,7 +135,7 @@ pub const PLANTS: &[Plant] = &[
     why("PMD_SPLIT/freed", &[ADVISED], split::partly_freed, "a page was given back"),
     why("FORK_COW", &[ADVISED], split::written_after_fork, "written by a child of the owner"),
     why("GUARD_PAGES", &[ADVISED], split::guarded, "a guard page in each huge page"),
-    still("PINNED", &[ADVISED], watched::in_a_pipe, "small pages of which some lie in a pipe"),
+    still("PINNED", &[ADVISED], watched::in_a_pipe, "small pages, partly in a pipe"),
     why("KSM", &[ADVISED, Need::Ksm], watched::merged, "equal pages, merged"),
     why("MTHP_INSTEAD", &[ADVISED, Need::MediumFolios("always")], bounds::grown_by_halves,
         "grown in steps of half a huge page, where smaller folios may be used"),
@@ -160,7 +160,7 @@ pub const PLANTS: &[Plant] = &[
         "touched first by an atomic addition"),
 ];
 
-/// Reasons that no plant can have, and why.
+/// Reasons that no plant can have, with the cause.
 pub const UNREACHABLE: &[(&str, &str)] = &[
     (
         "NO_THP_KERNEL",
@@ -172,7 +172,7 @@ pub const UNREACHABLE: &[(&str, &str)] = &[
     ),
     (
         "KHP_OFF",
-        "khugepaged runs wherever a policy lets memory be huge; where none does, that is the reason",
+        "khugepaged runs if any policy allows huge pages; if none does, the policy is the reason",
     ),
     ("HOST_4K", "a guest cannot see how its host maps it"),
     ("UNKNOWN", "memory whose reason is known is not unknown"),

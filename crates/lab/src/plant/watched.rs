@@ -1,4 +1,4 @@
-//! Memory that something else has a hand in: userfaultfd, KSM, pins, buffers of the kernel.
+//! Memory that is in use elsewhere: userfaultfd, KSM, pins, kernel buffers.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
 use crate::userfault::Userfault;
 
-/// How long KSM may take: it looks at each page three times, and gives way to every other process.
+/// How long KSM may take: it scans each page three times, and yields to every other process.
 const MERGED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Small pages over which userfaultfd watches for missing ones.
+/// Small pages that userfaultfd watches for missing ones.
 pub(super) fn by_userfaultfd(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.write_small_then_advise()?;
@@ -56,8 +56,8 @@ fn merging_pages() -> Result<usize, Trouble> {
     Ok(text.trim().parse().unwrap_or(0))
 }
 
-/// Small pages of which some lie in a pipe (`vmsplice`): nothing that is moved may be referred
-/// to from elsewhere, so they cannot be collapsed.
+/// Small pages, some in a pipe (`vmsplice`): a page with other references cannot be moved, so these cannot be
+/// collapsed.
 pub(super) fn in_a_pipe(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.write_small_then_advise()?;
@@ -77,7 +77,7 @@ pub(super) fn in_a_pipe(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Flag("hg")]).keeping((reading, writing)))
 }
 
-/// The only way to see a pin is to try.
+/// Only an attempt to collapse shows a pin.
 fn refuses_to_collapse(span: Span) -> Result<(), Trouble> {
     match span
         .try_advise(libc::MADV_COLLAPSE)
@@ -93,7 +93,7 @@ fn refuses_to_collapse(span: Span) -> Result<(), Trouble> {
     }
 }
 
-/// The buffer of a counter, as long as a huge page: pages of the kernel, mapped one by one.
+/// The buffer of a perf counter, as long as a huge page: kernel pages, mapped one by one.
 pub(super) fn kernel_buffer(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let counter = counter()?;
@@ -104,7 +104,7 @@ pub(super) fn kernel_buffer(_: &Place) -> Result<Planted, Trouble> {
         .map_err(|_| Trouble::NotHere("a counter's buffer may not be so long".to_owned()))?;
     let span = span.part(0, huge_bytes());
     span.read();
-    // Where the kernel maps its buffer by frame numbers (Linux 6.15), `pagemap` is empty.
+    // If the kernel maps its buffer by frame numbers (Linux 6.15), `pagemap` is empty.
     let facts = vec![
         Fact::SomeFlag(&["io", "pf", "mm", "de"]),
         Fact::NoFlag("hg"),
@@ -117,7 +117,7 @@ fn counter() -> Result<OwnedFd, Trouble> {
     const SOFTWARE: u32 = 1;
     const DUMMY: u64 = 9;
     const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 0b110_0000;
-    /// `PERF_ATTR_SIZE_VER0`: every kernel takes it.
+    /// `PERF_ATTR_SIZE_VER0`, which every kernel accepts.
     const BYTES: u32 = 64;
     // `struct perf_event_attr`: kind and size share the first word; the sixth holds the flags.
     let kind = u64::from_ne_bytes(kind_and_size(SOFTWARE, BYTES));

@@ -1,4 +1,4 @@
-//! Huge pages that are there: nothing is wrong, and nothing may be reported as wrong.
+//! Existing huge pages: nothing is wrong, and no reason may be reported.
 
 use super::Planted;
 use super::place::Place;
@@ -7,7 +7,7 @@ use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::huge_bytes;
 
-/// Advised, then written: made by the first fault of each.
+/// Advised, then written: each was allocated at its first fault.
 pub(super) fn at_fault(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
@@ -15,8 +15,8 @@ pub(super) fn at_fault(_: &Place) -> Result<Planted, Trouble> {
     Ok(huge(span))
 }
 
-/// Mapped in steps of one whole huge page, each touched at once. It is the step of a whole
-/// huge page that helps, not the order of mapping and touching.
+/// Mapped in steps of one whole huge page, each touched at once. The step size makes the difference, not the order of
+/// mapping and touching.
 pub(super) fn grown(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
@@ -53,7 +53,7 @@ fn huge(span: Span) -> Planted {
     Planted::new(span, facts)
 }
 
-/// Shared anonymous memory, which the policy of shared memory lets be huge.
+/// Shared anonymous memory, which the policy of shared memory allows to be huge.
 pub(super) fn shared(_: &Place) -> Result<Planted, Trouble> {
     let span = super::shared::anonymous()?;
     span.write();
@@ -82,7 +82,7 @@ pub(super) fn file(place: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::new(span, vec![whole]))
 }
 
-/// An explicit huge page from the pool.
+/// A hugetlb page from the pool.
 pub(super) fn pool(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(1)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;

@@ -17,14 +17,14 @@ pub(super) fn untouched(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::new(span, facts))
 }
 
-/// Only read: every huge page is the shared huge zero page, which one fault brings.
+/// Only read: every huge page is the shared huge zero page, mapped by one fault.
 pub(super) fn huge(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
     let before = faults();
     span.read();
     let taken = faults() - before;
-    // A page of the program's own may fault in between.
+    // The program's own pages may fault as well.
     let few = span.huge_pages() + 8;
     demand((taken as usize) <= few, || {
         format!("{taken} faults instead of {few} at most")
@@ -47,7 +47,7 @@ pub(super) fn small(_: &Place) -> Result<Planted, Trouble> {
     Ok(zero(span))
 }
 
-/// Pages that are in the page table and are nobody's memory.
+/// Pages that are in the page table but use no memory.
 fn zero(span: Span) -> Planted {
     let facts = vec![
         Fact::Present(span.pages()),
@@ -57,9 +57,8 @@ fn zero(span: Span) -> Planted {
     Planted::new(span, facts)
 }
 
-/// Touched first by an atomic addition of zero, as old virtual machines of Java do. Processors
-/// that call that a read (Arm) get the huge zero page, which the kernels that copy a small page
-/// of it (5.8 to 6.12) split.
+/// First touched by an atomic addition of zero, as old Java virtual machines do. If the processor faults for a read
+/// (Arm), this maps the huge zero page, which kernels that copy a small page of it (5.8 to 6.12) split.
 pub(super) fn by_atomics(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;

@@ -1,6 +1,6 @@
-//! The calls that can be refused, and the errors that they then give.
+//! The calls that can be refused, and their errors.
 
-/// Which argument of a call says what it is about.
+/// The argument that identifies the target of a call.
 #[derive(Clone, Copy)]
 pub(super) enum About {
     /// The address of a path.
@@ -9,7 +9,7 @@ pub(super) enum About {
     File(usize),
     /// A number, such as a request.
     Number(usize),
-    /// None does.
+    /// No argument does.
     Nothing,
 }
 
@@ -17,9 +17,9 @@ pub(super) enum About {
 pub(super) struct Call {
     /// Its number here.
     pub(super) number: libc::c_long,
-    /// Its name, as the manual has it.
+    /// Its name, as in the manual.
     pub(super) name: &'static str,
-    /// What it is about.
+    /// Its target.
     pub(super) about: About,
 }
 
@@ -31,7 +31,7 @@ const fn call(number: libc::c_long, name: &'static str, about: About) -> Call {
     }
 }
 
-/// The calls by which the program reads, writes, starts processes and asks the kernel.
+/// The calls by which the program reads, writes, starts processes and queries the kernel.
 const CALLS: &[Call] = &[
     call(libc::SYS_openat, "openat", About::Path(1)),
     call(libc::SYS_read, "read", About::File(0)),
@@ -76,7 +76,7 @@ const CALLS: &[Call] = &[
     call(libc::SYS_bpf, "bpf", About::Number(0)),
 ];
 
-/// The numbers of all of them.
+/// The numbers of all calls.
 pub(super) fn numbers() -> Vec<libc::c_long> {
     CALLS.iter().map(|call| call.number).collect()
 }
@@ -86,7 +86,7 @@ pub(super) fn find(number: libc::c_long) -> Option<&'static Call> {
     CALLS.iter().find(|call| call.number == number)
 }
 
-/// The number of an error that is written as in the manual.
+/// The number of an error by its name in the manual.
 pub(super) fn error(name: &str) -> Option<i32> {
     Some(match name {
         "EACCES" => libc::EACCES,

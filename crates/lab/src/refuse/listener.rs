@@ -1,4 +1,4 @@
-//! The kernel's side: a filter that hands calls over, and the descriptor by which they come.
+//! The kernel side: a filter that forwards calls, and the descriptor that receives them.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -6,22 +6,21 @@ use std::time::Duration;
 
 use crate::seccomp::filter;
 
-/// A descriptor that hands over the calls of the thread that made it, and of all its children.
+/// A descriptor that receives the calls of the thread that made it, and of all its children.
 pub(super) struct Listener(OwnedFd);
 
-/// What a listener hears.
+/// A notification of a listener.
 pub(super) enum Notice {
     /// A call, which waits for an answer.
     Call(libc::seccomp_notif),
-    /// Nothing, or a call whose process is gone.
+    /// Nothing, or a call of a process that is gone.
     Nothing,
     /// Every process under the filter has ended.
     NobodyLeft,
 }
 
 impl Listener {
-    /// Filters these calls of this thread from now on. A process that may not filter others with
-    /// their privileges gives up its own.
+    /// Starts to filter these calls of this thread. A process without the privilege for it sets no-new-privileges.
     pub(super) fn install(calls: &[libc::c_long]) -> io::Result<Self> {
         let mut code = filter(calls, libc::SECCOMP_RET_USER_NOTIF);
         let program = libc::sock_fprog {
@@ -53,7 +52,7 @@ impl Listener {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(file) }))
     }
 
-    /// The next call, if one comes soon enough.
+    /// The next call, if one arrives within `wait`.
     pub(super) fn next(&self, wait: Duration) -> io::Result<Notice> {
         let mut about = libc::pollfd {
             fd: self.0.as_raw_fd(),
@@ -80,7 +79,7 @@ impl Listener {
         }
     }
 
-    /// Lets a call go on to the kernel, or answers it with an error.
+    /// Lets a call continue in the kernel, or answers it with an error.
     pub(super) fn answer(&self, id: u64, error: Option<i32>) -> io::Result<()> {
         let go_on = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
         let mut answer = libc::seccomp_notif_resp {
@@ -98,7 +97,7 @@ impl Listener {
     }
 }
 
-/// Whether the last call failed because the process that waited is gone, which is no failure.
+/// Returns `then` if the last call failed because the waiting process is gone, which is not an error.
 fn is_gone<T>(then: T) -> io::Result<T> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {

@@ -1,9 +1,8 @@
-//! A program whose system calls are refused: one call of one of its processes gets an error for an
-//! answer, and all others go to the kernel.
+//! Runs a program and refuses one system call of one of its processes: that call gets an error, and all others go to
+//! the kernel.
 //!
-//! A seccomp filter hands the calls over (`SECCOMP_RET_USER_NOTIF`), so the program is not traced and
-//! may trace others itself. Only calls of the program itself count: not those of what it starts, and
-//! not those of its dynamic loader.
+//! A seccomp filter forwards the calls (`SECCOMP_RET_USER_NOTIF`), so the program is not traced and can trace others.
+//! Only calls of the program itself count, not those of its child programs or its dynamic loader.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,10 +24,10 @@ mod site;
 use listener::{Listener, Notice};
 use site::Program;
 
-/// How long processes may live on after the command has ended.
+/// How long processes may outlive the command.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the command may take. Its processes must end before this one: with nobody to answer,
-/// all their calls fail, and what waits by a call would be busy for ever.
+/// The time limit of the command. Its processes must end before this one: without it, all their calls fail, and loops
+/// that wait by a call would spin for ever.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs a command and writes the place of each of its calls.
@@ -57,19 +56,19 @@ fn needed(rest: &mut Arguments, what: &str) -> Result<String, Trouble> {
         .ok_or_else(|| Trouble::Usage(format!("{what} is missing")))
 }
 
-/// Which call is refused.
+/// The call to refuse.
 struct Refusal {
     /// The number of the error.
     error: i32,
-    /// Which of the calls at that place, from 1.
+    /// Which call from that place, counted from 1.
     turn: u64,
     /// The place, as it is listed.
     site: String,
-    /// How many calls came from there so far.
+    /// The number of calls from there so far.
     seen: u64,
 }
 
-/// The filter is one of the thread that starts the command, so that this one is free of it.
+/// The thread that starts the command installs the filter, so that this thread stays unfiltered.
 fn run(file: &str, refusal: Option<Refusal>, command: Vec<String>) -> Result<ExitCode, Trouble> {
     let kernel = |doing| move |error| Trouble::Kernel(doing, error);
     let mut words = command.into_iter();
@@ -102,7 +101,7 @@ fn run(file: &str, refusal: Option<Refusal>, command: Vec<String>) -> Result<Exi
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-/// A command whose calls are answered here.
+/// A command whose calls this program answers.
 struct Watch {
     listener: Listener,
     program: Program,
@@ -113,7 +112,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Answers until no process is left, or the command has ended and the others stay.
+    /// Answers calls until no process is left, or the command has ended and the others stay.
     fn until_the_end(&mut self, starter: JoinHandle<io::Result<Child>>) -> io::Result<ExitStatus> {
         let mut starter = Some(starter);
         let mut child: Option<Child> = None;
@@ -148,14 +147,14 @@ impl Watch {
                     self.end_callers();
                     return Ok(status);
                 }
-                // A zombie is nobody's user of the filter, and is waited for in the next turn.
+                // A zombie does not use the filter any more; the next iteration reaps it.
                 _ if is_over => thread::sleep(Duration::from_millis(1)),
                 _ => {}
             }
         }
     }
 
-    /// Nobody answers their calls any more: each would fail with ENOSYS, and be tried again for ever.
+    /// Kills the remaining callers: without answers their calls fail with ENOSYS, and would be retried for ever.
     fn end_callers(&self) {
         let is_filtered = |pid: &&u32| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"));

@@ -1,4 +1,4 @@
-//! The place of a call: which process of the program makes it, and what it is about.
+//! The place of a call: the process of the program that makes it, and its target.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::call::{self, About};
 
-/// The longest path that the kernel takes.
+/// The maximum length of a path in the kernel.
 const LONGEST_PATH: usize = 4096;
 
 /// The program whose calls count.
 pub(super) struct Program {
     path: PathBuf,
-    /// Paths in this folder are written from it, because its name is another each time.
+    /// Paths in this folder are written relative to it, because its name changes with each run.
     folder: String,
 }
 
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// `main`, or the word by which the program tells itself that it is another of its processes.
+/// `main`, or the word on the command line that selects another of the program's processes.
 fn role(process: &Path) -> String {
     let line = fs::read(process.join("cmdline")).unwrap_or_default();
     let word = line.split(|&byte| byte == 0).nth(1).unwrap_or_default();
@@ -54,7 +54,7 @@ fn role(process: &Path) -> String {
     }
 }
 
-/// Whether the code at this address is the dynamic loader's.
+/// Returns true if the code at this address belongs to the dynamic loader.
 fn is_of_loader(process: &Path, address: u64) -> bool {
     let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
     maps.lines().any(|line| {
@@ -76,7 +76,7 @@ fn target(process: &Path, about: About, arguments: &[u64; 6]) -> String {
             let path = fs::read_link(link).unwrap_or_default();
             path.to_string_lossy().into_owned()
         }
-        // In letters, because digits are no part of a place.
+        // In letters, because digits in a place are replaced.
         About::Number(index) => letters(arguments[index]),
         About::Nothing => String::new(),
     }

@@ -1,4 +1,4 @@
-//! All families, and how reading them went.
+//! All metric families, and the state of their collectors.
 
 use super::Extras;
 use super::exposition::{Family, Kind};
@@ -15,7 +15,7 @@ pub fn families(sample: &MachineSample, extras: &Extras) -> Vec<Family> {
     all
 }
 
-/// How reading went: the collector, whether it succeeded, and its seconds.
+/// The state of a collector: its name, whether it succeeded, and its duration in seconds.
 type State = (&'static str, bool, f64);
 
 fn states(sample: &MachineSample, extras: &Extras) -> Vec<State> {
@@ -51,7 +51,7 @@ fn collectors(states: &[State]) -> [Family; 2] {
         family(
             "collector_success",
             Kind::Gauge,
-            "1 where a collector could read its files; where it is 0 their series are absent.",
+            "1 if a collector could read its files; if 0, its series are absent.",
             all(|state| f64::from(u8::from(state.1))),
         ),
         family(
@@ -63,7 +63,7 @@ fn collectors(states: &[State]) -> [Family; 2] {
     ]
 }
 
-/// Says that no sample was finished in time, so that the values are old or none.
+/// Marks that no sample finished in time, so the values are old or missing.
 pub fn mark_overdue(families: &mut Vec<Family>) {
     let overdue = series(vec![("collector", "sample".to_owned())], 0.0);
     let [success, _] = collectors(&[]);

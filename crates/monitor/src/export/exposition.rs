@@ -1,8 +1,8 @@
-//! Metrics as text: OpenMetrics 1.0, and the older format of Prometheus, which the textfile
-//! collector of `node_exporter` reads.
+//! Metrics as text: OpenMetrics 1.0, and the older Prometheus format, which the textfile collector of `node_exporter`
+//! reads.
 //!
-//! Written here because no crate at hand writes both formats: `prometheus-client` has OpenMetrics
-//! alone, whose counters the textfile collector would take for values without a type.
+//! Written here because no available crate writes both formats: `prometheus-client` supports only OpenMetrics, whose
+//! counters the textfile collector would take for untyped values.
 
 use std::fmt::{self, Write};
 
@@ -13,7 +13,7 @@ pub enum Kind {
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Says something by its labels; its value is 1.
+    /// Information in its labels; its value is 1.
     Info,
     /// Counts by size; all its values are [`Value::Histogram`].
     Histogram,
@@ -22,7 +22,7 @@ pub enum Kind {
 /// A metric with all its series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// Without the ending that its kind asks for.
+    /// The name without the suffix of its kind.
     pub name: String,
     /// One sentence.
     pub help: String,
@@ -37,7 +37,7 @@ pub struct Family {
 pub struct Series {
     /// Names and values.
     pub labels: Vec<(&'static str, String)>,
-    /// What it is now.
+    /// The current value.
     pub value: Value,
 }
 
@@ -48,9 +48,9 @@ pub enum Value {
     Number(f64),
     /// Classic buckets: the text formats have no others.
     Histogram {
-        /// The upper bound of each bucket, and how many are at most so large.
+        /// The upper bound of each bucket, and the count of values up to it.
         buckets: Vec<(f64, u64)>,
-        /// How many in all.
+        /// The total count.
         count: u64,
         /// Their sum.
         sum: f64,
@@ -58,7 +58,7 @@ pub enum Value {
 }
 
 impl Family {
-    /// How many series a reader stores for it.
+    /// The number of series that a reader stores for it.
     #[must_use]
     pub fn stored(&self) -> usize {
         let stored = |series: &Series| match &series.value {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a label holds, a series is one line, and its quotes are paired.
+        /// Whatever a label contains, a series is one line with paired quotes.
         #[test]
         fn a_label_stays_in_its_line(label: String) {
             let label = label.replace('\r', "");

@@ -1,4 +1,4 @@
-//! The families of the extras: cgroups, groups of processes, durations, experiments.
+//! The families of optional data: cgroups, groups of processes, durations, experiments.
 
 use std::cmp::Reverse;
 
@@ -11,16 +11,16 @@ use super::{
     MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
 };
 
-/// The reasons of a group that have a series each, those of the most memory; the rest are `other`.
+/// The number of reasons of a group with separate series, those of the most memory; the rest are `other`.
 const MOST_REASONS: usize = 6;
-/// Policies of an experiment that have series.
+/// The number of policies of an experiment with series.
 const MOST_POLICIES: usize = 8;
 /// The smallest bound of a histogram, in nanoseconds: about a microsecond.
 const LEAST_NS: u64 = 1024;
-/// Bounds of a histogram: the last is 4.3 s. Each is four times the one before it, and a bound of
-/// the buckets in which the kernel side counts.
+/// The number of bounds of a histogram; the last is 4.3 s. Each is four times the one before, and is also a bound of
+/// the kernel-side buckets.
 const BOUNDS: u32 = 12;
-/// What goes together, or is too much for a series of its own.
+/// The label for values that are combined, or too many for separate series.
 const OTHER: &str = "other";
 
 pub(super) fn extra_families(extras: &Extras) -> Vec<Family> {
@@ -120,7 +120,7 @@ fn of_cgroup<const N: usize>(
     there.map(one).collect()
 }
 
-/// The values of both together.
+/// The sum of both.
 fn sum(one: Cgroup, other: &Cgroup) -> Cgroup {
     let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
     Cgroup {
@@ -134,7 +134,7 @@ fn sum(one: Cgroup, other: &Cgroup) -> Cgroup {
 
 const PROCESSES: &str = "Processes of a group, by what is known of their page tables.";
 const HUGE: &str = "Huge memory of those processes of a group whose page tables were read.";
-const COULD_BE_HUGE: &str = "Memory of these that is eligible for huge pages, and small.";
+const COULD_BE_HUGE: &str = "Small memory of these, eligible for huge pages.";
 const SMALL: &str = "Small memory of these by its reason: hugewise inspect --explain REASON.";
 const COST: &str =
     "Processor time that reading page tables for groups took: at most a hundredth of a processor.";
@@ -221,8 +221,7 @@ fn histogram(it: &PointDurations) -> Value {
     }
 }
 
-const ABOUT: &str =
-    "An experiment that was recorded; best is empty where nothing was shown to be better.";
+const ABOUT: &str = "A recorded experiment; best is empty if no policy was shown to be better.";
 const EFFECT: &str = "The metric of an experiment under a policy, divided by that under the baseline; low and high \
                       are the ends of its 95 % interval.";
 

@@ -1,4 +1,4 @@
-//! What is exported besides the totals of the machine, where somebody asks for it.
+//! Optional data in addition to the machine's totals.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -12,27 +12,27 @@ use hugewise_observe::machine::Collected;
 
 /// The most groups of processes.
 pub const MOST_GROUPS: usize = 10;
-/// The most cgroups that have series of their own; the rest are one, `other`.
+/// The limit of cgroups with separate series; the rest are one, `other`.
 pub const MOST_CGROUPS: usize = 50;
 /// The most experiments: the newest.
 pub const MOST_EXPERIMENTS: usize = 10;
 
-/// All extras; `None` is what nobody asks for.
+/// All optional data; `None` if not requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extras {
     /// The cgroups of the user's list.
     pub cgroups: Option<Collected<Vec<Cgroup>>>,
     /// Processes by the user's rules.
     pub groups: Option<Collected<ProcessGroups>>,
-    /// How long the kernel takes.
+    /// Durations in the kernel.
     pub durations: Option<Collected<Vec<PointDurations>>>,
-    /// What was measured here.
+    /// The results of experiments on this machine.
     pub experiments: Option<Collected<Vec<Experiment>>>,
     /// The arm of this host in an experiment over many.
     pub fleet: Option<Collected<FleetArm>>,
 }
 
-/// The arm of a host, as labels. Other series are joined with it.
+/// The arm of a host, as labels to join with other series.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct FleetArm {
     /// Name of the experiment.
@@ -47,7 +47,7 @@ pub struct FleetArm {
     pub stage: Option<usize>,
 }
 
-/// A cgroup with everything below it.
+/// A cgroup with its descendants.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Cgroup {
     /// Its path, beginning with `/`; that of the root is `/`.
@@ -65,14 +65,14 @@ pub struct Cgroup {
 /// Processes that belong together: `web=nginx*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRule {
-    /// What the group is called.
+    /// The name of the group.
     pub name: String,
     /// The names of its processes (`comm`, at most 15 characters), with `*` and `?`.
     pub pattern: String,
 }
 
 impl GroupRule {
-    /// Whether a process of this name belongs to the group.
+    /// Returns true if a process of this name belongs to the group.
     #[must_use]
     pub fn fits(&self, process: &str) -> bool {
         fits(&self.pattern, process)
@@ -92,33 +92,33 @@ impl FromStr for GroupRule {
     }
 }
 
-/// The groups, and what reading page tables for them has cost.
+/// The groups, and the cost of reading page tables for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct ProcessGroups {
     /// In the order of the rules.
     pub groups: Vec<ProcessGroup>,
-    /// Processor time of all looks so far, in nanoseconds.
+    /// Processor time of all inspections so far, in nanoseconds.
     pub cpu_ns: u64,
 }
 
 /// A group of processes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct ProcessGroup {
-    /// What the user calls it.
+    /// The user's name for the group.
     pub name: String,
-    /// Its processes by what is known of their page tables.
+    /// Its processes, by the state of their page tables.
     pub processes: BTreeMap<Knowledge, u64>,
-    /// Resident memory of all of them, in bytes.
+    /// Resident memory of the group, in bytes.
     pub resident_bytes: u64,
     /// Huge memory of those whose page tables were read, in bytes.
     pub huge_bytes: u64,
-    /// Memory of these that is eligible for huge pages and small, in bytes.
+    /// Their memory that is eligible for huge pages but small, in bytes.
     pub could_be_huge_bytes: u64,
-    /// Small memory of these by its reason, in bytes.
+    /// Their small memory by reason, in bytes.
     pub small_bytes: BTreeMap<Code, u64>,
 }
 
-/// What is known of the page tables of a process.
+/// Whether the page tables of a process were read.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Knowledge {
@@ -142,7 +142,7 @@ impl Knowledge {
     ];
 }
 
-/// How long something in the kernel took, each time since the exporter began.
+/// The durations of a kernel operation since the exporter began.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointDurations {
     /// The name of the point, as `trace` has it.
@@ -151,7 +151,7 @@ pub struct PointDurations {
     pub durations: Durations,
 }
 
-/// An experiment that was recorded.
+/// A recorded experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The name of its record, without its ending.
@@ -166,19 +166,19 @@ pub struct Experiment {
     pub baseline: String,
     /// The metric that decides.
     pub metric: String,
-    /// The best policy, where there is one.
+    /// The best policy, if there is one.
     pub best: Option<String>,
     /// Every other policy.
     pub effects: Vec<Effect>,
 }
 
-/// What a policy does to the metric that decides.
+/// The effect of a policy on the metric that decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The policy.
     pub policy: String,
     /// Its value divided by that of the baseline.
     pub ratio: f64,
-    /// The ends of the 95 % interval of the ratio, where enough rounds were run.
+    /// The ends of the 95 % interval of the ratio, if enough rounds were run.
     pub interval: Option<(f64, f64)>,
 }

@@ -8,7 +8,7 @@ use hugewise_base::host::HugetlbPool;
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
 
-/// Free blocks of smaller orders say nothing of huge pages, and there are many.
+/// The smallest exported order. Free blocks of smaller orders do not matter for huge pages, and there are many.
 const LEAST_ORDER: usize = 4;
 
 /// The families of the totals.
@@ -43,7 +43,7 @@ pub(super) fn series(labels: Vec<(&'static str, String)>, value: f64) -> Series 
     Series { labels, value }
 }
 
-/// `2M`, `64K`: as flags take sizes, because a label is typed.
+/// A size as in flags, `2M` or `64K`, because users type labels.
 fn size_label(bytes: u64) -> String {
     let text = bytes_text(bytes).replace(' ', "");
     text.trim_end_matches("iB").to_owned()
@@ -59,12 +59,12 @@ fn settings(settings: &[Setting]) -> Family {
     family(
         "thp_setting",
         Kind::Info,
-        "A setting of transparent huge pages, and the value in force.",
+        "A setting of transparent huge pages and its current value.",
         settings.iter().map(one).collect(),
     )
 }
 
-/// A family for each file of the sizes, whichever this kernel has.
+/// A family for each file of the sizes that this kernel has.
 fn sizes(sizes: &BTreeMap<u64, BTreeMap<String, u64>>) -> Vec<Family> {
     let mut by_file: BTreeMap<&str, Vec<Series>> = BTreeMap::new();
     for (&size, files) in sizes {
@@ -88,8 +88,8 @@ fn size_family(file: &str, series: Vec<Series>) -> Family {
     }
 }
 
-/// Huge pages, and the compaction that makes room for them; a series for each field, as one for
-/// each zone. Fields that a kernel does not have are left out.
+/// Huge page events, and the compaction that makes room for them: a series for each field. Fields that a kernel does
+/// not have are left out.
 fn events(events: &BTreeMap<String, u64>) -> Family {
     let given: Vec<Counter> = Counter::at(Place::Export)
         .filter(|counter| counter.is_in_vmstat())
@@ -202,7 +202,7 @@ fn pressure(pressure: &Pressure) -> Family {
 mod tests {
     use super::*;
 
-    /// Each field of each counter has a series if its row says so, and no other has one.
+    /// Each field of each counter has a series if and only if its row requires one.
     #[test]
     fn the_rows_say_which_counters_are_given() {
         let fields = |of: fn(&Counter) -> bool| -> BTreeMap<String, u64> {

@@ -1,10 +1,10 @@
-//! The machine for a monitoring system: one sample of its huge page state, as families of metrics.
+//! The machine for a monitoring system: one sample of its huge page state, as metric families.
 //!
-//! Everything here comes from files that walk no page tables: a monitor must not cause the stalls
-//! that it shows. A part that could not be read has no series; it is never shown as zero.
+//! All data come from files that need no page table walk: a monitor must not cause the stalls that it shows. A part
+//! that could not be read has no series; it is never shown as zero.
 //!
-//! To add a series of a kernel counter, add a row to `base::counter`; of another file, a family to `families.rs` and its
-//! reading to `linux/observe/export`.
+//! To add a series of a kernel counter, add a row to `base::counter`; for another file, add a family to `families.rs`
+//! and its reading to `linux/observe/export`.
 
 mod collectors;
 pub mod exposition;

@@ -1,8 +1,7 @@
-//! Metrics as a request of the OpenTelemetry protocol, in its JSON encoding (OTLP 1.0,
-//! `ExportMetricsServiceRequest`).
+//! Metrics as a request of the OpenTelemetry protocol, in its JSON encoding (OTLP 1.0, `ExportMetricsServiceRequest`).
 //!
-//! Written here because the SDK of OpenTelemetry wants to own what is measured and when; a request
-//! alone is one object. 64-bit integers are strings there, as in all JSON of protobuf.
+//! Written here because the OpenTelemetry SDK requires control over what is measured and when, and a request is a
+//! single object. As in all JSON of protobuf, 64-bit integers are strings.
 
 use serde_json::{Value as Json, json};
 
@@ -12,8 +11,8 @@ use hugewise_text::otlp;
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
 const CUMULATIVE: u8 = 2;
 
-/// All families as one request, of a sample taken at `unix_ns`. `host` names the machine. Families
-/// without series are left out.
+/// All families as one request, from a sample taken at `unix_ns`. `host` names the machine. Families without series are
+/// left out.
 #[must_use]
 pub fn request(families: &[Family], host: &str, unix_ns: u64) -> Json {
     let filled = families.iter().filter(|family| !family.series.is_empty());
@@ -68,7 +67,7 @@ fn point(series: &Series, unix_ns: u64) -> Json {
     point
 }
 
-/// How many lie in each bucket alone; the last is that above all bounds.
+/// The count of each single bucket; the last one is above all bounds.
 fn alone(buckets: &[(f64, u64)], count: u64) -> Vec<String> {
     let mut below = 0;
     let upto = buckets.iter().map(|(_, upto)| *upto).chain([count]);

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use super::rates::{Between, counters, value};
 
-/// So many rates are kept: as many as the widest curve shows.
+/// The number of stored rates: the width of the widest curve.
 const LENGTH: usize = 120;
 
 /// Heights of a curve, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A rate of zero.
 const ZERO: char = '·';
-/// A rate that is not known.
+/// An unknown rate.
 const UNKNOWN: char = ' ';
 
 /// The last rates of each counter, the oldest first.

@@ -1,8 +1,8 @@
-//! What keys do: one table, from which the help is made.
+//! The keys and their actions: one table, from which the help is made.
 
 use super::tab::Tab;
 
-/// A key, as far as it is told apart.
+/// A recognised key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A letter, digit or sign.
@@ -31,13 +31,13 @@ pub enum Key {
     BackTab,
     /// Confirms.
     Enter,
-    /// Leaves.
+    /// Cancels.
     Escape,
     /// Takes the last letter back.
     Backspace,
 }
 
-/// What a key does.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Ends the program.
@@ -50,7 +50,7 @@ pub enum Action {
     TabBefore,
     /// Shows the tab with the number on the key.
     NumberedTab,
-    /// Looks into the selected process.
+    /// Inspects the selected process.
     LookInto,
     /// Sorts by the next column.
     SortNext,
@@ -60,9 +60,9 @@ pub enum Action {
     Filter,
     /// Takes the filter away.
     ClearFilter,
-    /// Holds the screen still, and lets it go on.
+    /// Pauses the screen, or resumes it.
     Freeze,
-    /// Shows the sample before, of a recording.
+    /// Shows the previous sample of a recording.
     SampleBefore,
     /// Shows the next sample of a recording.
     SampleAfter,
@@ -87,14 +87,14 @@ pub enum Step {
     Last,
 }
 
-/// Keys and what they do.
+/// Keys and their action.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     /// Any of them.
     pub keys: &'static [Key],
-    /// What they do.
+    /// The action.
     pub action: Action,
-    /// The same in words.
+    /// The help text.
     pub meaning: &'static str,
 }
 
@@ -106,7 +106,7 @@ const fn binding(keys: &'static [Key], action: Action, meaning: &'static str) ->
     }
 }
 
-/// All keys, those first that most people need.
+/// All keys, the most useful first.
 pub const BINDINGS: [Binding; 19] = [
     binding(&[Key::Char('q'), Key::Control('c')], Action::Quit, "quit"),
     binding(
@@ -194,7 +194,7 @@ pub const BINDINGS: [Binding; 19] = [
 ];
 
 impl Action {
-    /// What a key does; `None` for a key without meaning.
+    /// The action of a key; `None` for an unused key.
     #[must_use]
     pub fn of(key: Key) -> Option<Self> {
         let found = BINDINGS.iter().find(|binding| binding.keys.contains(&key));

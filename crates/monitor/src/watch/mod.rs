@@ -1,10 +1,10 @@
-//! The machine and its processes on a screen, as they are now or as they were recorded.
+//! The machine and its processes as a screen, live or from a recording.
 //!
-//! Samples go in, keys go in, a screen comes out: the state knows which tab is shown, which
-//! process is selected, and how rows are sorted and filtered. Nothing here draws on a terminal.
+//! Samples and keys go in, and a screen comes out: the state holds the current tab, the selected process, the sort
+//! order and the filter. Nothing here draws on a terminal.
 //!
-//! To add a tab, add a variant of `Tab` and a file in `view/`. A key is a line in `keys.rs`;
-//! a counter is a row of `hugewise_base::counter`.
+//! To add a tab, add a variant of `Tab` and a file in `view/`. A key is a line in `keys.rs`; a counter is a row of
+//! `hugewise_base::counter`.
 
 mod history;
 mod keys;

@@ -1,4 +1,4 @@
-//! What two samples say of the time between them.
+//! Rates between two samples.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Between<'_> {
         seconds(self.before?.at_ns, self.now.at_ns)
     }
 
-    /// By how much a counter grows in a second; `None` where that is not known.
+    /// The growth of a counter per second; `None` if unknown.
     pub(super) fn per_second(&self, value: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
         let grown = value(self.now)?.checked_sub(value(self.before?)?)?;
         Some(grown as f64 / self.seconds()?)
@@ -41,7 +41,7 @@ fn seconds(from_ns: u64, to_ns: u64) -> Option<f64> {
     Some(between as f64 / 1e9)
 }
 
-/// Page faults a second of each process that is in both lists.
+/// Page faults per second of each process that is in both lists.
 pub(super) fn fault_rates(before: &Processes, now: &Processes) -> BTreeMap<(u32, u64), f64> {
     let Some(seconds) = seconds(before.at_ns, now.at_ns) else {
         return BTreeMap::new();

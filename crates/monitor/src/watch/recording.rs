@@ -10,13 +10,13 @@ use hugewise_base::jsonl::{self, LineError};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// The first.
+    /// The first line.
     Header(Box<Header>),
     /// A sample.
     Sample(Box<Sample>),
 }
 
-/// A recording: its samples are in the order of time.
+/// A recording, with its samples in time order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Its first line.
@@ -48,10 +48,10 @@ impl jsonl::Line for Line {
     }
 }
 
-/// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
+/// Parses a recording. An incomplete last line after a crash is ignored.
 ///
 /// # Errors
-/// A line is not of this format, or of another version; or there is no sample.
+/// A line has another format or version, or there is no sample.
 pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
     let (header, lines) = jsonl::read::<Line>(bytes)?;
     let mut samples = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::sample::Process;
 
-/// By what the processes are sorted: numbers with the largest first.
+/// The sort column of the processes; numbers are sorted largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Column {
     Pid,
@@ -40,21 +40,21 @@ impl Column {
         }
     }
 
-    /// The column so many places to the right, around the end.
+    /// The column this many places to the right, wrapping around.
     pub(super) fn stepped(self, step: usize) -> Self {
         let place = Self::ALL.iter().position(|one| *one == self).unwrap_or(0);
         Self::ALL[(place + step) % Self::ALL.len()]
     }
 }
 
-/// A process and its page faults a second, where they are known.
+/// A process and its page faults per second, if known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'a> {
     pub(super) process: &'a Process,
     pub(super) faults: Option<f64>,
 }
 
-/// The processes that a filter leaves, sorted.
+/// The processes that match a filter, sorted.
 pub(super) fn rows<'a>(
     processes: &'a [Process],
     rates: &BTreeMap<(u32, u64), f64>,
@@ -62,7 +62,7 @@ pub(super) fn rows<'a>(
     sort: Column,
 ) -> Vec<Row<'a>> {
     let filter = filter.to_lowercase();
-    // A whole PID means that process alone, even where others begin with the same digits.
+    // A complete PID matches only that process, even if others begin with the same digits.
     let whole: Option<u32> = filter.parse().ok();
     let whole = whole.filter(|pid| processes.iter().any(|it| it.pid == *pid));
     let fits = |process: &&Process| match whole {

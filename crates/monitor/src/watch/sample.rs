@@ -1,11 +1,11 @@
-//! What is read of a machine at one moment.
+//! The state of a machine at one moment.
 
 use serde::{Deserialize, Serialize};
 
 use crate::export::Cgroup;
 use hugewise_observe::machine::MachineSample;
 
-/// What holds for all samples of one watch.
+/// The data common to all samples of a watch.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Header {
     /// Name and version of the program.
@@ -53,7 +53,7 @@ pub struct Processes {
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it began, in clock ticks since boot: with the number this is one process alone.
+    /// When it began, in clock ticks since boot; with the PID this identifies one process.
     pub started_ticks: u64,
     /// Its name (`comm`).
     pub name: String,
@@ -65,11 +65,11 @@ pub struct Process {
     pub huge: HugeMemory,
 }
 
-/// How much memory of a process is huge, which only a walk of its page tables tells.
+/// How much memory of a process is huge; only a walk of its page tables shows that.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum HugeMemory {
-    /// Bytes that are mapped by PMDs, hugetlb included, and when they were counted.
+    /// Bytes mapped by PMDs, including hugetlb, and when they were counted.
     Bytes {
         /// Anonymous memory, in bytes.
         anon: u64,
@@ -82,14 +82,14 @@ pub enum HugeMemory {
     },
     /// Its turn has not come.
     Waiting,
-    /// So large that it is looked at only when it is selected.
+    /// So large that it is read only while it is selected.
     Large,
     /// The kernel refuses.
     NotPermitted,
 }
 
 impl HugeMemory {
-    /// All memory that PMDs map, in bytes, where it is known.
+    /// All memory mapped by PMDs, in bytes, if known.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         match *self {
@@ -105,14 +105,13 @@ impl HugeMemory {
 }
 
 impl Process {
-    /// The process and no later one with its number.
+    /// Identifies the process, and no later one with the same PID.
     #[must_use]
     pub fn identity(&self) -> (u32, u64) {
         (self.pid, self.started_ticks)
     }
 
-    /// The part of its memory that is huge, where that is known. hugetlb is no resident memory,
-    /// and is added to it.
+    /// The huge share of its memory, if known. hugetlb is not part of resident memory, so it is added.
     #[must_use]
     pub fn huge_share(&self) -> Option<f64> {
         let HugeMemory::Bytes { hugetlb, .. } = self.huge else {

@@ -1,4 +1,4 @@
-//! What the user looks at, and what keys change of it.
+//! The state of the screen, and how keys change it.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub enum Pace {
     /// As they come.
     #[default]
     Live,
-    /// The screen holds still.
+    /// The screen is paused.
     Frozen,
 }
 
-/// What keys are for at the moment.
+/// The current meaning of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     #[default]
@@ -31,36 +31,36 @@ pub(super) enum Mode {
     Help,
 }
 
-/// What the program has to do after a key.
+/// The program's task after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// End.
     Quit,
-    /// Look into this process.
+    /// Inspect this process.
     LookInto(u32),
-    /// Go to the sample before, in a recording.
+    /// Go to the previous sample of a recording.
     SampleBefore,
-    /// Go to the next sample, in a recording.
+    /// Go to the next sample of a recording.
     SampleAfter,
 }
 
-/// What one look into a process showed.
+/// The result of one inspection of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Its number.
     pub pid: u32,
-    /// What is said of its memory, or why it could not be read.
+    /// The report about its memory, or why it could not be read.
     pub document: Document,
 }
 
-/// What the user looks at.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) header: Header,
     pub(super) before: Option<Sample>,
     pub(super) now: Option<Sample>,
     pub(super) history: History,
-    /// Page faults a second of each process.
+    /// Page faults per second of each process.
     pub(super) faults: BTreeMap<(u32, u64), f64>,
     pub(super) tab: Tab,
     pub(super) mode: Mode,
@@ -70,22 +70,22 @@ pub struct State {
     pub(super) look: Option<Look>,
     /// How long the kernel stalls, since the tab of stalls was opened.
     pub(super) stalls: Option<Document>,
-    /// What the newest record says.
+    /// The report of the newest record.
     pub(super) experiment: Option<Document>,
-    /// What is to be said until the next key.
+    /// A message shown until the next key.
     pub(super) notice: Option<String>,
     /// The process that the user moved to.
     selected: Option<u32>,
     /// Its row when it was last seen.
     row: usize,
-    /// The first row that is shown.
+    /// The first visible row.
     top: usize,
-    /// How many rows are shown.
+    /// The number of visible rows.
     page: usize,
 }
 
 impl State {
-    /// Before the first sample.
+    /// The state before the first sample.
     #[must_use]
     pub fn new(header: Header) -> Self {
         Self {
@@ -110,21 +110,21 @@ impl State {
         }
     }
 
-    /// The same with this filter of the processes.
+    /// Sets the filter of the processes.
     #[must_use]
     pub fn filtered(self, filter: &str) -> Self {
         let filter = filter.to_owned();
         Self { filter, ..self }
     }
 
-    /// Takes the next sample in. While the screen holds still, a sample is lost.
+    /// Adds the next sample. While the screen is paused, samples are dropped.
     pub fn push(&mut self, sample: Sample) {
         if self.pace == Pace::Live {
             self.take(sample);
         }
     }
 
-    /// Shows the last of these samples, with those before it as the past, and holds still.
+    /// Shows the last of these samples, with the earlier ones as history, and pauses.
     pub fn rewind(&mut self, samples: &[Sample]) {
         self.history = History::default();
         (self.before, self.now) = (None, None);
@@ -147,34 +147,34 @@ impl State {
         (self.before, self.now) = (before, Some(sample));
     }
 
-    /// Shows what a look into a process found.
+    /// Shows the result of an inspection.
     pub fn show_look(&mut self, look: Look) {
         self.look = Some(look);
         self.notice = None;
     }
 
-    /// Shows how long the kernel stalls, or why that cannot be seen.
+    /// Shows how long the kernel stalls, or why that cannot be measured.
     pub fn show_stalls(&mut self, document: Document) {
         self.stalls = Some(document);
     }
 
-    /// Shows what the newest record says.
+    /// Shows the report of the newest record.
     pub fn show_experiment(&mut self, document: Document) {
         self.experiment = Some(document);
     }
 
-    /// Says something in the last line, until the next key.
+    /// Shows a message in the last line, until the next key.
     pub fn notice(&mut self, text: impl Into<String>) {
         self.notice = Some(text.into());
     }
 
-    /// Whether new samples are shown.
+    /// Returns whether new samples are shown.
     #[must_use]
     pub fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// The tab that is shown.
+    /// The current tab.
     #[must_use]
     pub fn tab(&self) -> Tab {
         self.tab
@@ -186,7 +186,7 @@ impl State {
         self.selected
     }
 
-    /// The first row that is shown.
+    /// The first visible row.
     #[must_use]
     pub fn top(&self) -> usize {
         self.top
@@ -199,7 +199,7 @@ impl State {
         rows(processes, &self.faults, &self.filter, self.sort)
     }
 
-    /// Whether the rows are processes, one of which is selected.
+    /// Returns true if the rows are processes, so that one is selected.
     pub(super) fn has_selection(&self) -> bool {
         self.tab == Tab::Overview && self.mode != Mode::Help
     }
@@ -211,7 +211,7 @@ impl State {
         found.unwrap_or(self.row.min(rows.len().saturating_sub(1)))
     }
 
-    /// Tells how many rows there are and how many of them are shown at once.
+    /// Sets the number of all rows and of visible rows.
     pub fn fit(&mut self, shown: usize, all: usize) {
         self.page = shown.max(1);
         if self.has_selection() {
@@ -222,7 +222,7 @@ impl State {
         self.top = self.top.min(all.saturating_sub(shown));
     }
 
-    /// Takes a key in; what the program then has to do, if anything.
+    /// Handles a key; returns the program's task, if any.
     pub fn press(&mut self, key: Key) -> Option<Request> {
         self.notice = None;
         match self.mode {

@@ -3,7 +3,7 @@
 /// A tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
-    /// What happens on the machine, and its processes.
+    /// The activity of the machine, and its processes.
     #[default]
     Overview,
     /// Counters and memory by folio size.
@@ -16,7 +16,7 @@ pub enum Tab {
     Process,
     /// How long the kernel stalls, by cause.
     Stalls,
-    /// The experiment that runs, or the last one.
+    /// The running or the last experiment.
     Experiment,
 }
 
@@ -46,7 +46,7 @@ impl Tab {
         }
     }
 
-    /// The tab so many places further, around the end.
+    /// The tab this many places further, wrapping around.
     #[must_use]
     pub(super) fn stepped(self, step: usize) -> Self {
         let place = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);

@@ -10,7 +10,7 @@ fn recording() -> Recording {
     parse(RECORDING.as_bytes()).expect("a recording")
 }
 
-/// A state that has seen the whole recording.
+/// The state after the whole recording.
 fn state() -> State {
     let recording = recording();
     let mut state = State::new(recording.header);
@@ -127,7 +127,7 @@ fn a_filter_is_typed_kept_and_cleared() {
     assert!(state.screen(80).status[0].contains("filter: AWK"));
     state.press(Key::Escape);
     assert_eq!(rows(&state).0.len(), all);
-    // A filter that the command line gives is cleared as one that was typed.
+    // A filter from the command line is cleared in the same way as a typed one.
     let mut named = state.clone().filtered("awk");
     assert_eq!(rows(&named).0, rows(&state.clone().filtered("AWK")).0);
     named.press(Key::Escape);

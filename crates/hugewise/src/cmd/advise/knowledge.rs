@@ -1,4 +1,4 @@
-//! The knowledge: what is compiled in, extended by the files of the user.
+//! The knowledge base: the compiled-in rules, extended by the user's files.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use hugewise_base::plain::plain;
 use crate::exit;
 use crate::file;
 
-/// Reads it.
+/// Reads the knowledge base.
 pub(super) fn read() -> Result<Knowledge> {
     let mut knowledge = Knowledge::compiled().map_err(anyhow::Error::msg)?;
     for path in own_files() {

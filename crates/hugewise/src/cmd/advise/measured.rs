@@ -1,4 +1,4 @@
-//! What was measured here: the records of the programs that are looked at.
+//! Past measurements of the examined programs, from their records.
 
 use hugewise_advise::advice::Observation;
 use hugewise_advise::fact::Facts;
@@ -7,10 +7,10 @@ use hugewise_advise::measured::{Measurement, measurements};
 use crate::experiment::recorder;
 use crate::experiment::records::{self, Entry};
 
-/// Records of one look, the newest: each is compared anew.
+/// The number of newest records to use: each has to be compared again.
 const MOST: usize = 20;
 
-/// The measurements of these programs, the newest first. A record that cannot be read says nothing.
+/// The measurements of these programs, newest first. Unreadable records are skipped.
 pub(super) fn of(observed: &[Observation], host: &Facts) -> Vec<Measurement> {
     let kernel = host.text("kernel.version").unwrap_or_default();
     let is_of = |entry: &&Entry| observed.iter().any(|one| concerns(entry, one));
@@ -23,10 +23,10 @@ pub(super) fn of(observed: &[Observation], host: &Facts) -> Vec<Measurement> {
     found.filter(|one| one.kernel == kernel).collect()
 }
 
-/// Whether the command of a record may be what is looked at: it names the same program.
+/// Returns true if the command of a record names the examined program.
 fn concerns(entry: &Entry, observed: &Observation) -> bool {
     let words = observed.command.iter().flat_map(|command| &command.words);
-    // A script may have its interpreter in front.
+    // The first word of a script's command can be its interpreter.
     let words = words.take(2).filter_map(|word| word.rsplit('/').next());
     let mut names = words.chain([observed.name.as_str()]);
     names.any(|name| entry.names(name))

@@ -1,4 +1,5 @@
-//! `hugewise advise`: what to set for what runs here, who says so, and whether it is so.
+//! `hugewise advise`: shows which settings are recommended for the running programs, by whom, and whether they are
+//! followed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -43,9 +44,9 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME=VERSION", conflicts_with_all = ["targets", "pid", "all", "cgroup"])]
     app: Vec<String>,
 
-    /// Exit with 5 where a rule of the kernel or a vendor is not followed
+    /// Exit with 5 if a rule of the kernel or a vendor is not followed
     ///
-    /// Each such rule is a line on stderr; stdout has the whole advice all the same.
+    /// Each such rule is a line on stderr; stdout still has the whole advice.
     #[arg(long)]
     check: bool,
 
@@ -57,7 +58,7 @@ pub struct Arguments {
     #[arg(long, hide = true, value_name = "DIR")]
     host: Option<PathBuf>,
 
-    /// The command and its arguments, which is not started
+    /// The command and its arguments; it is not started
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["targets", "pid", "all", "cgroup", "app"])]
     command: Vec<OsString>,
 
@@ -66,7 +67,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The processes that are named, by either of the two ways.
+    /// The processes that the user named, in either way.
     fn named(&self) -> impl Iterator<Item = &str> {
         self.pid.iter().chain(&self.targets).map(String::as_str)
     }
@@ -91,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     })
 }
 
-/// The advice for all processes of a machine, without what was measured here.
+/// The advice for all processes of a machine, without past measurements.
 pub(super) fn of_all(root: &Root, host: &Host) -> Result<Advice> {
     let knowledge = knowledge::read()?;
     let host = read_machine(root, host);
@@ -99,7 +100,7 @@ pub(super) fn of_all(root: &Root, host: &Host) -> Result<Advice> {
     Ok(advise(&knowledge, &host, observed, &[]))
 }
 
-/// The advice for one process; `None` where it is gone or has no program.
+/// The advice for one process; `None` if it has ended or has no program.
 pub(super) fn of_process(root: &Root, pid: u32) -> Result<Option<Program>> {
     let knowledge = knowledge::read()?;
     let host = observed::machine(root)?;
@@ -113,7 +114,7 @@ pub(super) fn of_process(root: &Root, pid: u32) -> Result<Option<Program>> {
         .pop())
 }
 
-/// Says which rules are not followed, as a gate does whether or not it was asked to be quiet, and ends the program so.
+/// Reports the rules that are not followed, even with `--quiet`, and returns the exit code.
 fn check(advice: &Advice) -> Exit {
     let complaints = advice.complaints();
     for complaint in &complaints {

@@ -1,4 +1,4 @@
-//! What is looked at: processes, an application that is named, or a command.
+//! The subjects of advice: processes, a named application, or a command.
 
 use anyhow::Result;
 use hugewise_advise::advice::{Observation, named};
@@ -13,17 +13,17 @@ use hugewise_text::suggest::{nearest, suggestion};
 use super::Arguments;
 use crate::{cgroup_name, exit, invoker, paths, process_name};
 
-/// Where all names are.
+/// The place of the list of names.
 const LIST: &str = "all names are in docs/reference/rules.md";
 
-/// What is known of the machine.
+/// The facts about the machine.
 pub(super) fn machine(root: &Root) -> Result<Facts> {
     let answers = probe::answers_without_tracing(root, paths::environment())?;
     let host = probe::host(root, &answers)?;
     Ok(read_machine(root, &host))
 }
 
-/// What is looked at, the machine itself last where all of it is.
+/// The subjects, with the machine as the last one if all processes are included.
 pub(super) fn find(
     root: &Root,
     knowledge: &Knowledge,
@@ -38,7 +38,7 @@ pub(super) fn find(
     if let Some((program, rest)) = arguments.command.split_first() {
         let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
         let words = words.collect();
-        // What it would read is chosen by files of its user.
+        // The user's own files decide which files this reads.
         let command = invoker::rights()?.lend(|| Ok(observer.command(program, words)))?;
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
@@ -59,13 +59,13 @@ pub(super) fn find(
     Ok(observed)
 }
 
-/// All processes but this one, and the machine; none where the machine has no list.
+/// All processes except this one, and the machine; empty if the process list cannot be read.
 pub(super) fn all(root: &Root, knowledge: &Knowledge, host: &Facts) -> Result<Vec<Observation>> {
     let observer = Observer::new(root, knowledge, host);
     Ok(with_machine(root, &observer, list_processes(root)?))
 }
 
-/// These processes without workers, and the machine itself.
+/// These processes without workers, and the machine.
 fn with_machine(root: &Root, observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
     let mut observed = each(observer, pids);
     without_workers(root, &mut observed);
@@ -73,7 +73,7 @@ fn with_machine(root: &Root, observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Obs
     observed
 }
 
-/// These processes but this one.
+/// These processes except this one.
 fn each(observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
     let own = std::process::id();
     let others = pids.into_iter().filter(|&pid| pid != own);
@@ -99,7 +99,7 @@ fn processes(root: &Root, knowledge: &Knowledge, arguments: &Arguments) -> Resul
     Ok(pids)
 }
 
-/// What is known about a word that is no process.
+/// The known facts about a word that is not a process.
 fn known(knowledge: &Knowledge, word: &str) -> Option<String> {
     let subject = knowledge.called(word).map(|subject| subject.name.as_str());
     let name = subject.or_else(|| nearest(word, names(knowledge)))?;

@@ -1,4 +1,4 @@
-//! `--write`: files that make the advice last, for review.
+//! `--write`: files that make the advice permanent, for review.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::output::Output;
 use crate::stderr::message;
 use crate::{exit, invoker};
 
-/// Writes them into a folder, which is made; what is there already is kept.
+/// Writes the files into a folder, which is created if missing. Existing files are kept.
 pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<()> {
     let files = files(advice);
     if files.is_empty() {
         if !output.quiet {
-            message("wrote nothing: no rule that is to be followed here has a file");
+            message("wrote nothing: no applicable rule has a file");
         }
         return Ok(());
     }

@@ -1,15 +1,15 @@
-//! What a site is, as it is asked for.
+//! The kind of sites that the user requests.
 
 use std::str::FromStr;
 
 use hugewise_experiment::run::site::Identity;
 
-/// What a site is.
+/// The kind of sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
-    /// This.
+    /// A known kind.
     Known(Identity),
-    /// A part of a mapping; how large parts are, the memory of the program decides.
+    /// Parts of mappings; the size of a part depends on the program's memory.
     Chunk,
 }
 

@@ -16,7 +16,7 @@ const HEADING: [&str; 10] = [
     "place",
 ];
 
-/// A row for each site, the best first.
+/// One row for each site, the best first.
 pub(super) fn rows(attribution: &Attribution) -> String {
     let mut csv = Csv::new(&HEADING);
     for site in &attribution.sites {

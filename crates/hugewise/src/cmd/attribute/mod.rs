@@ -1,4 +1,4 @@
-//! `hugewise attribute`: which memory earns the effect of huge pages.
+//! `hugewise attribute`: finds the memory that causes the effect of huge pages.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -35,16 +35,15 @@ use by::By;
     after_help = "The flags of `run` for a workload and a server work too: hugewise help attribute"
 )]
 pub struct Arguments {
-    // First, because what follows the output's flags would be listed among them.
+    // This must come first, because clap lists flags after the output's flags under their heading.
     #[command(flatten)]
     options: Options,
 
     /// Sites by mapping (default), site, chunk, library
     ///
-    /// `mapping` is the number of a mapping among those of its size class in its process. `site` is
-    /// the chain of calls that maps it, with the size class. `chunk` cuts each mapping into parts of
-    /// equal size, for runtimes that map all memory at once; `chunk-64m` says the size. `library` is
-    /// the file that asks for the memory.
+    /// `mapping` numbers the mappings of each size class in a process. `site` is the chain of calls that maps it, with
+    /// the size class. `chunk` cuts each mapping into parts of equal size, for runtimes that map all memory at once;
+    /// `chunk-64m` sets the size. `library` is the file that asks for the memory.
     #[arg(long, value_name = "WHAT", default_value = "mapping", hide_default_value = true, help_heading = ATTRIBUTE)]
     by: By,
 
@@ -62,7 +61,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = ATTRIBUTE)]
     sites: Option<PathBuf>,
 
-    /// Of the sites that help, only the best N
+    /// Only the best N of the sites that help
     #[arg(long, value_name = "N", requires = "sites", value_parser = clap::value_parser!(u32).range(1..), help_heading = ATTRIBUTE)]
     best: Option<u32>,
 
@@ -81,16 +80,16 @@ pub struct Arguments {
     output: Output,
 }
 
-/// The heading of its own flags in the help.
+/// The help heading of its own flags.
 const ATTRIBUTE: &str = "Attribution";
 
-/// The flags of `run` that say what to try: here the design does.
+/// The flags of `run` that the design sets here.
 const DESIGNED: [&str; 6] = [
     "policy", "matrix", "program", "baseline", "system", "fragment",
 ];
 
-/// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
-/// that it does not take are in neither.
+/// The help of this verb. Flags shared with `run` are only in the long help; flags of `run` that this verb does not
+/// support are in neither.
 pub fn with_short_help(command: clap::Command) -> clap::Command {
     const KEPT: [&str; 11] = [
         "by", "rounds", "sites", "best", "out", "from", "command", "html", "format", "verbose",
@@ -118,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let mut options = arguments.options.clone().complete()?;
     check(&options)?;
-    // What a server's sites hold is seen at its end, so that each trial has its own.
+    // The contents of a server's sites are read at its end, so each trial needs its own server.
     options.server.interleave = Some(InterleaveChoice::No);
     output::check_file(&arguments.output)?;
     arguments.page.check()?;
@@ -198,7 +197,7 @@ impl Experiment<'_> {
         report(&record, &path, self.arguments)
     }
 
-    /// By what sites are told apart. How memory is cut into parts depends on how much there is.
+    /// How sites are identified. The size of memory parts depends on the amount of memory.
     fn identity(&self) -> Result<Identity> {
         Ok(match self.arguments.by {
             By::Known(by) => by,
@@ -206,7 +205,7 @@ impl Experiment<'_> {
         })
     }
 
-    /// As long as sites are too many for a design: in groups at random, of which the active stay.
+    /// While there are too many sites for a design, tests random groups of them and keeps the active groups.
     fn screen(&self, by: Identity, mut sites: Vec<Site>, whole: &Record) -> Result<Vec<Site>> {
         let mut seed = self.seed;
         while let Some(groups) = Groups::at_random(&sites, seed) {
@@ -226,7 +225,7 @@ impl Experiment<'_> {
         Ok(sites)
     }
 
-    /// As many as were asked for, else the usual ones, or as many of these as --max-time leaves.
+    /// The requested number of rounds, or the default, reduced to what --max-time leaves.
     fn rounds(&self, design: &Design, whole: &Record) -> u32 {
         let usual = usual_rounds(design);
         let in_time = self.options.limits.max_time.map_or(usual, |limit| {
@@ -238,7 +237,7 @@ impl Experiment<'_> {
         asked.unwrap_or_else(|| usual.min(in_time).max(FEWEST_ROUNDS))
     }
 
-    /// Two runs list the sites, and show which of them recur.
+    /// Lists the sites in two runs, which show the sites that recur.
     fn list(&self, by: Identity) -> Result<Listing> {
         const RUNS: u32 = 2;
         let [none, _] = hugewise_attribute::whole(by, &[]);
@@ -246,7 +245,7 @@ impl Experiment<'_> {
         Ok(Listing::of(record.trials.iter()))
     }
 
-    /// Measures policies: for a fixed number of rounds, or until it is decided.
+    /// Measures policies for a fixed number of rounds, or until decided.
     fn measure(
         &self,
         policies: Vec<Policy>,
@@ -266,7 +265,7 @@ impl Experiment<'_> {
         };
         let files = Files {
             record: out,
-            // A row of a design is no answer: what is said of policies would mislead.
+            // A row of a design is no answer, so progress messages about policies would mislead.
             telling: match rounds {
                 Some(_) => Telling::Rows,
                 None => Telling::Policies,
@@ -295,8 +294,7 @@ impl Experiment<'_> {
     }
 }
 
-/// What the design is, and about how long it takes: the time between two trials of the whole effect
-/// is that between two of its own.
+/// Describes the design and its approximate duration: the time between two trials is that of the whole effect.
 fn design_text(design: &Design, rounds: u32, whole: &Record) -> String {
     let trials = trials_of_a_round(design) * rounds;
     format!(
@@ -306,7 +304,7 @@ fn design_text(design: &Design, rounds: u32, whole: &Record) -> String {
     )
 }
 
-/// Each round has a control besides the rows.
+/// Each round has a control in addition to the rows.
 fn trials_of_a_round(design: &Design) -> u32 {
     u32::try_from(design.rows().len() + 1).unwrap_or(u32::MAX)
 }
@@ -318,13 +316,13 @@ fn between_trials(record: &Record) -> Duration {
     Duration::from_millis(span / (record.trials.len() as u64).saturating_sub(1).max(1))
 }
 
-/// As many rounds, whatever they show: a design that stops by its data has other errors.
+/// Fixes the number of rounds: a design that stops depending on its data has different error rates.
 fn fixed(bounds: Bounds, rounds: u32) -> Bounds {
     Bounds {
         min_rounds: rounds.saturating_add(1),
         max_rounds: rounds,
         max_time: None,
-        // What came before has warmed the machine up; a run of each row would double the design.
+        // Earlier trials have warmed up the machine, and a warm-up of each row would double the design.
         warmup_rounds: 0,
         least_rounds: None,
         precision: None,
@@ -332,17 +330,18 @@ fn fixed(bounds: Bounds, rounds: u32) -> Bounds {
     }
 }
 
-/// At least 64 trials, with which 3 % of noise leave an interval of ±1.5 points, and two rounds.
+/// The default rounds: at least 64 trials, so that 3 % of noise gives an interval of ±1.5 points, and at least two
+/// rounds.
 fn usual_rounds(design: &Design) -> u32 {
     const TRIALS: usize = 64;
     let rounds = TRIALS.div_ceil(design.rows().len());
     u32::try_from(rounds).unwrap_or(u32::MAX).max(FEWEST_ROUNDS)
 }
 
-/// Rounds of a design, at least: what a row differs from itself between them is the noise.
+/// Minimum rounds of a design: the noise is the variation of a row between rounds.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// The bytes of a record, from its file or from a page that holds it.
+/// The bytes of a record, from its file or from a page with it.
 fn source(path: &Path) -> Result<Vec<u8>> {
     recorder::source(path, recorder::read_bytes(path)?)
 }
@@ -360,14 +359,14 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints the attribution that the record of a design gives.
+/// Prints the attribution from the record of a design.
 ///
 /// # Errors
-/// The record is none of a design, or the output cannot be written.
+/// The record is not of a design, or the output cannot be written.
 pub fn show(record: &Record, path: &Path, output: &Output) -> Result<Attribution> {
     let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
     let mut attribution = Attribution::of(record).map_err(refused)?;
-    // The files of the calls are the workload's.
+    // The files of the calls belong to the workload.
     crate::invoker::rights()?.lend(|| {
         names::name_places(&mut attribution);
         Ok(())

@@ -1,4 +1,4 @@
-//! Sites in words: where in the source they are, and their list.
+//! Describes sites in words: their place in the source, and their list.
 
 use hugewise_attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
 use hugewise_base::units::bytes_text;
@@ -8,12 +8,11 @@ use hugewise_linux::perf::symbols::Symbols;
 use hugewise_observe::faults::Symbol;
 use hugewise_text::number::counted;
 
-/// As many sites are listed by name.
+/// The number of sites to list by name.
 const LISTED: usize = 31;
 
-/// Names the place of each site: a library by its file, all else by a line of source. That is of the
-/// innermost call that no other site has, because a function that maps memory for several sites tells
-/// nothing.
+/// Names the place of each site: a library by its file, others by a source line. The line is that of the innermost call
+/// that no other site shares, because a function that maps memory for several sites does not identify any of them.
 pub(super) fn name_places(attribution: &mut Attribution) {
     let symbols = Symbols::default();
     let sites = attribution.sites.iter();
@@ -25,7 +24,7 @@ pub(super) fn name_places(attribution: &mut Attribution) {
     for (index, site) in attribution.sites.iter_mut().enumerate() {
         let others = || all.iter().enumerate().filter(|(it, _)| *it != index);
         let is_own = |place: &&String| !others().any(|(_, places)| places.contains(place));
-        // Where the size alone tells two sites apart, all calls are shared.
+        // If only the size distinguishes two sites, all calls are shared.
         let own = all[index].iter().find(is_own);
         site.place = own.or(all[index].first()).cloned();
     }
@@ -35,8 +34,8 @@ fn file(frame: &Frame) -> String {
     frame.file_name().to_owned()
 }
 
-/// `function file:line` of each call that debug information has, the innermost first, without the
-/// modules of the function. A call that was made part of its caller is one of them.
+/// `function file:line` for each call with debug information, innermost first, without the function's modules. Inlined
+/// calls are included.
 fn places(symbols: &Symbols, chain: &[Frame]) -> Vec<String> {
     let found = chain.iter().flat_map(|frame| {
         let found = symbols.look_up(&frame.file, &[frame.offset]);
@@ -49,7 +48,7 @@ fn places(symbols: &Symbols, chain: &[Frame]) -> Vec<String> {
     found.filter_map(place).collect()
 }
 
-/// Types may have modules of their own, so that a name with types stays whole.
+/// A name with types stays whole, because the types can contain module paths.
 fn last_part(function: &str) -> &str {
     match function.contains(['<', '(']) {
         true => function,
@@ -57,7 +56,7 @@ fn last_part(function: &str) -> &str {
     }
 }
 
-/// The list of the sites, as it is told before anything is measured.
+/// The list of the sites, shown before the measurement.
 pub(super) fn listing_text(listing: &Listing) -> String {
     let count = counted(listing.tried.len() as u64, "site");
     let mut lines = vec![format!("{count} of large memory")];
@@ -90,7 +89,7 @@ fn line(site: &Listed) -> String {
     format!("  {}: {bytes}{}", site.site, name.unwrap_or_default())
 }
 
-/// The sites that are left out because huge pages did not come; nothing where there are none.
+/// The sites that are left out because they never became huge; empty if there are none.
 pub(super) fn never_huge_text(sites: &[Site], huge: &[Site]) -> String {
     let never = sites.iter().filter(|site| !huge.contains(site));
     let never: Vec<String> = never.map(ToString::to_string).collect();
@@ -100,16 +99,16 @@ pub(super) fn never_huge_text(sites: &[Site], huge: &[Site]) -> String {
     }
 }
 
-/// What a screening is about to do.
+/// Announces a screening.
 pub(super) fn screening_text(groups: &Groups) -> String {
     let sites: usize = groups.groups().iter().map(Vec::len).sum();
     format!(
-        "{sites} sites are more than a design tells apart: {} groups of them, by chance",
+        "{sites} sites are too many for one design: {} random groups of them",
         groups.groups().len()
     )
 }
 
-/// What a screening has left.
+/// Reports the result of a screening.
 pub(super) fn screened_text(screened: &Screened) -> String {
     let active = counted(screened.active as u64, "active group");
     let left = counted(screened.sites.len() as u64, "site");

@@ -1,5 +1,5 @@
-//! How large the usual sizes may be, so that enough rounds fit into the time: tried on this
-//! machine, because another one is three times as slow.
+//! Chooses the largest default size for which enough rounds fit into the time. It is measured on this machine, because
+//! machines differ by a factor of three.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ use super::room::power_below;
 use crate::interrupt::Interrupt;
 use crate::{exit, paths};
 
-/// Rounds that have to fit into the time that was given, so that there is an answer.
+/// Rounds that have to fit into the given time, so that there is an answer.
 const ROUNDS: u32 = 10;
 
-/// The size that is tried first.
+/// The first size to try.
 const FIRST: u64 = 64 * MIB;
 
-/// No cells are usual whose largest is smaller, however slow the machine is.
+/// The smallest default size of the largest cell, however slow the machine is.
 const LEAST: u64 = 16 * MIB;
 
-/// What there is to spend.
+/// The available time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    /// After which no new round begins.
+    /// No new round begins after this time.
     pub(super) time: Duration,
     /// Trials of one round.
     pub(super) trials: u32,
 }
 
-/// The largest size, a power of two up to `most`, of whose cells ten rounds fit into the time.
+/// The largest power of two up to `most` for which ten rounds of its cells fit into the time.
 pub(super) fn largest(
     suite: &str,
     budget: Budget,
@@ -41,16 +41,16 @@ pub(super) fn largest(
     choose(each, most, |size| trial(suite, &cells(size)?, &interrupt))
 }
 
-/// The larger cells of a trial take time by their size, and the smaller ones what they take: a
-/// trial four times as large takes at most four times as long, so what a try tells of larger ones
-/// is never too much, and a second, larger one tells more of them.
+/// Chooses the size from trial times. Large cells take time in proportion to their size, and small cells a constant
+/// time. So a trial four times as large takes at most four times as long. An extrapolation to larger sizes therefore
+/// never exceeds the time, and a second try with a larger size is more precise.
 fn choose(
     each: Duration,
     most: u64,
     mut trial: impl FnMut(u64) -> Result<Duration>,
 ) -> Result<u64> {
     let first = FIRST.min(most);
-    // Memory that the host of a virtual machine has not backed yet makes the first one slow.
+    // The first try is slow if the host of a virtual machine has not backed its memory yet.
     let mut faster = |size| Ok::<_, anyhow::Error>(trial(size)?.min(trial(size)?));
     let fits = |size: u64, took: Duration| {
         let times = each.as_secs_f64() / took.as_secs_f64().max(1e-9);
@@ -66,12 +66,12 @@ fn choose(
 /// What may fail.
 const WHAT: &str = "measuring how long a trial takes";
 
-/// How long one trial takes: with small pages, which are the slowest.
+/// The time of one trial with small pages, which are the slowest.
 fn trial(suite: &str, cells: &[Vec<String>], interrupt: &Interrupt) -> Result<Duration> {
     const LOOK: Duration = Duration::from_millis(2);
     let cells: Vec<String> = cells.iter().map(|words| words.join("/")).collect();
     let began = Instant::now();
-    // What it cannot measure it says again in the rounds.
+    // The rounds report the same error again.
     let mut child = Command::new(paths::laboratory()?)
         .args(["bench", suite, "--cells", &cells.join(",")])
         .env("HUGEWISE_LAB_PAGES", "small")
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine on which a trial takes so many seconds, and so many for each GiB.
+    /// Chooses on a machine on which a trial takes a fixed number of seconds plus a number of seconds per GiB.
     fn chosen(each: f64, most: u64, fixed: f64, per_gib: f64) -> (u64, Vec<u64>) {
         let mut tried = Vec::new();
         let chosen = choose(Duration::from_secs_f64(each), most, |size| {
@@ -135,10 +135,10 @@ mod tests {
     fn a_second_try_finds_more_room() {
         let (size, tried) = chosen(6.0, 4 * GIB, 1.0, 3.0);
         assert_eq!((size, tried), (512 * MIB, vec![64 * MIB, 256 * MIB]));
-        // Mostly small cells: the first would leave it at half as much.
+        // Mostly small cells: the first try would give half this size.
         let (size, tried) = chosen(6.0, 4 * GIB, 3.0, 3.0);
         assert_eq!((size, tried), (256 * MIB, vec![64 * MIB, 256 * MIB]));
-        // Where there is no more to choose from, none is needed.
+        // With only one size to choose from, no try is needed.
         let (size, tried) = chosen(60.0, 256 * MIB, 1.0, 3.0);
         assert_eq!((size, tried), (256 * MIB, vec![64 * MIB]));
     }

@@ -7,7 +7,7 @@ use hugewise_experiment::run::cells::{Bench, BenchCell};
 use crate::exit;
 use hugewise_text::suggest::hint;
 
-/// The words of a flag, each of which must be known, or the usual ones.
+/// The words of a flag, each of which must be known, or the default ones.
 pub(super) fn chosen<'a>(
     flag: &str,
     asked: &'a [String],
@@ -26,17 +26,17 @@ pub(super) fn chosen<'a>(
     }
 }
 
-/// The numbers of a flag, or the usual ones.
+/// The numbers of a flag, or the default ones.
 pub(super) fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
     if asked.is_empty() { usual } else { asked }.to_vec()
 }
 
-/// A size as flags take it, `4G`.
+/// A size in the form of a flag: `4G`.
 pub(super) fn flag_text(bytes: u64) -> String {
     arms::page_word(bytes).to_uppercase()
 }
 
-/// A suite's cells, which are never none and none twice.
+/// The cells of a suite; refuses an empty or a duplicate cell.
 pub(super) fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     let mut found: Vec<BenchCell> = Vec::new();
     for words in cells {

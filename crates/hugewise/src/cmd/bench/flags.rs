@@ -1,4 +1,4 @@
-//! Flags that every bench has, and the experiment that they ask for.
+//! Flags of every bench, and the experiment that they define.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::turn::Wait;
 use crate::{exit, paths};
 
-/// Flags that every bench has.
+/// Flags of every bench.
 #[derive(Clone, Debug, Args)]
 pub(super) struct BenchFlags {
     /// Page sizes to compare, e.g. 4k,2m [default: those available]
@@ -34,7 +34,7 @@ pub(super) struct BenchFlags {
 
     /// Free memory in the host before each trial: warm, rest:TIME, as-is
     ///
-    /// As for `run`: warm is the default where the hypervisor takes back free memory.
+    /// As for `run`: warm is the default if the hypervisor takes back free memory.
     #[arg(hide_short_help = true, long, value_name = "STATE")]
     pub(super) host_memory: Option<HostMemory>,
 
@@ -50,7 +50,7 @@ pub(super) struct BenchFlags {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(super) max_time: Option<Duration>,
 
-    /// Wait for another experiment: TIME at the most, or no
+    /// Wait for another experiment: at most TIME, or no
     #[arg(hide_short_help = true, long, value_name = "TIME|no")]
     pub(super) wait: Option<Wait>,
 
@@ -88,19 +88,19 @@ impl BenchFlags {
         }
     }
 
-    /// A bench has more cells than the one that decides, so it does not end with that one's answer.
+    /// A bench does not end with the answer of its deciding cell, because it has others.
     fn min_rounds(&self) -> u32 {
         const USUAL: u32 = 10;
         let most = self.max_rounds.unwrap_or(USUAL).min(USUAL);
         self.min_rounds.unwrap_or(most)
     }
 
-    /// After which no new round begins.
+    /// No new round begins after this time.
     pub(super) fn time(&self) -> Duration {
         self.max_time.unwrap_or(USUAL_BENCH_TIME)
     }
 
-    /// What ten rounds have to fit into: of each policy one trial, and the control.
+    /// The time for ten rounds, with one trial of each policy and the control.
     pub(super) fn budget(&self, suite: &str, host: &Host) -> Budget {
         let policies = match self.pages.len() {
             0 => arms::of_suite(suite, host, self.reach()).usual.len(),
@@ -112,8 +112,7 @@ impl BenchFlags {
         }
     }
 
-    /// The experiment that goes through the cells. The workload is not held at its end, because
-    /// its blocks are gone by then.
+    /// The experiment over the cells. The workload is not held at its exit, because its blocks are freed by then.
     pub(super) fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(BenchCell::as_str).collect();
@@ -141,7 +140,7 @@ impl BenchFlags {
         })
     }
 
-    /// The policies of `--pages`, or the usual ones.
+    /// The policies of `--pages`, or the default ones.
     pub(super) fn policies(&self, arms: Arms, host: &Host, bench: &Bench) -> Result<Vec<Policy>> {
         if self.pages.is_empty() {
             return Ok(arms.usual);
@@ -170,7 +169,7 @@ fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow:
     exit::usage(format!("--pages {name}: there are {}{more}", names(known)))
 }
 
-/// The hint for hugetlb pages: this bench uses none, or how to fill the pool.
+/// The hint for hugetlb pages: this bench does not use them, or how to fill the pool.
 fn not_of_the_pool(name: &str, host: &Host) -> Option<String> {
     let named = |bytes: u64| format!("hugetlb-{}", arms::page_word(bytes)) == name;
     let (bytes, pool) = host.hugetlb.iter().find(|(bytes, _)| named(**bytes))?;

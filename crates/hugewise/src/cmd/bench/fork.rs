@@ -29,10 +29,10 @@ pub(super) struct Arguments {
     pub(super) common: BenchFlags,
 }
 
-/// The cells: the same writes beside a child and without one.
+/// The cells: the same writes with a forked child and without one.
 pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let sizes = or_usual(&flags.sizes, &[USUAL_SIZE]);
-    // The memory, and its copy.
+    // The memory and its copy.
     room::check("--sizes", &sizes, 2, host, root)?;
     let writes = flags.writes.unwrap_or(USUAL_WRITES);
     let mut cells = Vec::new();

@@ -18,8 +18,8 @@ const USUAL_SIZE: u64 = 64 * MIB;
 pub(super) struct Arguments {
     /// Shares of free memory to fragment [default: 80%]
     ///
-    /// That is the share in blocks smaller than a huge page. The state as found comes first. If
-    /// free memory is more fragmented already, it stays so.
+    /// This is the share in blocks smaller than a huge page. The state as found comes first. Free memory with a larger
+    /// share already stays so.
     #[arg(long, value_name = "SHARE,SHARE", value_delimiter = ',', value_parser = parse_fragment)]
     to: Vec<u32>,
 
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     pub(super) common: BenchFlags,
 }
 
-/// The cells: each amount in each state.
+/// The cells: each size in each state.
 pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     if !flags.common.system {
         return Err(exit::usage(

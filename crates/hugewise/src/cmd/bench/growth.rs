@@ -11,7 +11,7 @@ use super::flags::BenchFlags;
 use super::room;
 use crate::exit;
 
-/// How far a heap grows.
+/// The default final size of a heap.
 pub(super) const USUAL_HEAP: u64 = 64 * MIB;
 
 /// Flags of `bench growth`.
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
 
     /// How it grows: brk, mmap, mprotect [default: mmap]
     ///
-    /// mmap puts each step beside the last; mprotect opens a reservation step by step.
+    /// mmap adds each step next to the last; mprotect opens a reservation step by step.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     means: Vec<String>,
 

@@ -15,11 +15,10 @@ use crate::stderr::message;
 /// Flags of `bench heap`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Programs, e.g. go,glibc [default: all that are deterministic]
+    /// Programs, e.g. go,glibc [default: the deterministic ones]
     ///
-    /// All: go-1.7 (steps of 1 MiB), go (4 MiB), arena-2m, glibc-arena (of a thread), glibc,
-    /// glibc-top-pad-64m, glibc-hugetlb-1. The first four imitate the steps; the others use malloc
-    /// in the process of the laboratory.
+    /// All: go-1.7 (steps of 1 MiB), go (4 MiB), arena-2m, glibc-arena (of a thread), glibc, glibc-top-pad-64m,
+    /// glibc-hugetlb-1. The first four imitate the steps; the others use malloc in the laboratory's process.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     programs: Vec<String>,
 

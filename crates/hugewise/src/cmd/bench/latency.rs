@@ -15,7 +15,7 @@ use super::{calibrate, room};
 use crate::exit;
 
 const SMALLEST: u64 = 4 * KIB;
-/// No cache line is longer; footprints are whole lines.
+/// An upper limit of the cache line size, in bytes; footprints are whole lines.
 const LINE: u64 = 256;
 
 /// Flags of `bench latency`.
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     pub(super) common: BenchFlags,
 }
 
-/// The cells of these flags, ascending: pages of one are already there for the next.
+/// The cells of these flags, ascending, so that pages of one cell are mapped for the next.
 pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let usual = match (flags.sizes.is_empty(), flags.to) {
         (true, None) => Some(usual(flags, host, root)?),
@@ -70,7 +70,7 @@ fn cells(sizes: &[u64]) -> Vec<Vec<String>> {
     sizes.iter().map(|size| vec![size.to_string()]).collect()
 }
 
-/// The largest footprint of which ten rounds fit into the time.
+/// The largest footprint for which ten rounds fit into the time.
 fn usual(flags: &Arguments, host: &Host, root: &Root) -> Result<u64> {
     let budget = flags.common.budget("latency", host);
     let most = room::usual_most(1, host, root)?;
@@ -79,7 +79,7 @@ fn usual(flags: &Arguments, host: &Host, root: &Root) -> Result<u64> {
     })
 }
 
-/// What the usual footprints do not reach.
+/// Describes the footprints that the default leaves out.
 fn left_out(usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     (usual < more).then(|| {

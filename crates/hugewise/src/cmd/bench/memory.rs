@@ -11,7 +11,7 @@ use super::flags::BenchFlags;
 use super::{calibrate, room};
 use crate::exit;
 
-/// A block for each cache, and then for memory, as far as the time allows.
+/// A block for each cache level, and then for memory, as far as the time allows.
 const USUAL_SIZES: [u64; 6] = [64 * KIB, MIB, 32 * MIB, 256 * MIB, GIB, LARGEST_USUAL];
 const LARGEST_USUAL: u64 = 4 * GIB;
 
@@ -89,7 +89,7 @@ pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench
     })
 }
 
-/// The words of the cells of these operations and states over blocks of these sizes.
+/// The words of the cells for these operations, states and block sizes.
 fn cells(
     flags: &Arguments,
     host: &Host,
@@ -116,7 +116,7 @@ fn cells(
     Ok(cells)
 }
 
-/// What is not measured where no sizes were chosen, or nothing at all.
+/// Describes the sizes that the default leaves out.
 fn left_out(flags: &Arguments, usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     let longer = if usual < LARGEST_USUAL {
@@ -142,7 +142,7 @@ fn left_out(flags: &Arguments, usual: u64, host: &Host) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
 }
 
-/// Loops work on words of 8 bytes, and fewer than 64 bytes are no block.
+/// Loops work on words of 8 bytes, and a block has at least 64 bytes.
 fn check_sizes(sizes: &[u64]) -> Result<()> {
     match sizes
         .iter()
@@ -177,7 +177,7 @@ fn kernels<'a>(operation: &Operation, flags: &'a [String], host: &Host) -> Resul
     chosen(&flag, flags, known, &known[..1])
 }
 
-/// What this processor lacks for the kernel of a name. The laboratory asks again.
+/// The processor feature that a kernel needs and this processor lacks. The laboratory checks again.
 fn lacks(kernel: &str) -> Option<&'static str> {
     let needs = |word: &str| kernel.split('-').any(|part| part == word);
     #[cfg(target_arch = "x86_64")]
@@ -200,7 +200,7 @@ fn lacks(kernel: &str) -> Option<&'static str> {
     missing.map(|(_, _, name)| name)
 }
 
-/// The standard library does not ask for it (AMD64 manual, volume 3: CPUID 8000_0008).
+/// The standard library does not detect it (AMD64 manual, volume 3: CPUID 8000_0008).
 #[cfg(target_arch = "x86_64")]
 fn has_clzero() -> bool {
     use std::arch::x86_64::__cpuid;

@@ -1,8 +1,8 @@
-//! `hugewise bench`: what pages of each size are worth on this machine, by programs whose every
-//! instruction is known.
+//! `hugewise bench`: measures the value of each page size on this machine, with programs of which every instruction is
+//! known.
 //!
-//! A bench is an experiment whose workload is the laboratory. So this verb only makes a plan;
-//! `experiment::conduct` does the rest, as it does for `run`.
+//! A bench is an experiment whose workload is the laboratory. So this verb only makes a plan; `experiment::conduct`
+//! does the rest, as it does for `run`.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -48,7 +48,7 @@ pub struct Arguments {
     suite: Suite,
 }
 
-/// What is measured.
+/// The suite to measure.
 #[derive(Debug, Subcommand)]
 enum Suite {
     /// Speed of copying, filling and reading memory, by block size
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let not_tried = not_tried(&options, &host, &bench).filter(|_| is_usual);
     let plan = Plan {
         bench: Some(bench),
-        // Its cells are questions of their own: no policy is left while others go on.
+        // Each cell is a separate question: no policy is dropped while others continue.
         blocks: Blocks::Shared,
         not_tried,
         ..options.plan(&host, unix_ms())?
@@ -125,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 impl Suite {
-    /// Says how long it takes, before the first seconds in which nothing can be seen.
+    /// Announces the duration before the first seconds without output.
     fn announce(&self) {
         let common = self.common();
         if !common.output.quiet {
@@ -136,7 +136,7 @@ impl Suite {
         }
     }
 
-    /// The flags that every bench has.
+    /// The flags of every bench.
     fn common(&self) -> &BenchFlags {
         match self {
             Self::Memory(flags) => &flags.common,
@@ -165,7 +165,7 @@ impl Suite {
     }
 }
 
-/// What `--system` would add.
+/// The policies that `--system` would add.
 fn not_tried(options: &Options, host: &Host, bench: &Bench) -> Option<Omission> {
     let usual = arms::of_suite(&bench.suite, host, Reach::System).usual;
     let more = usual.into_iter();

@@ -18,7 +18,7 @@ const USUAL_SIZE: u64 = 256 * MIB;
 pub(super) struct Arguments {
     /// Sizes of memory to prefault [default: 256M]
     ///
-    /// Less where --max-time does not allow it.
+    /// Less if --max-time does not allow it.
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 

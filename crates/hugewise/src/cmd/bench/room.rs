@@ -6,20 +6,20 @@ use hugewise_linux::proc::meminfo;
 
 use crate::exit;
 
-/// The part of all memory, and of a cgroup's limit, that is left to others.
+/// The share of memory, and of a cgroup's limit, to leave to other processes, as a divisor.
 const RESERVE_PARTS: u64 = 8;
 
-/// The largest share of memory to use by default.
+/// The largest share of memory to use by default, as a divisor.
 const PARTS: u64 = 4;
 
-/// The largest size that is usual where so many blocks of it are used at a time: a power of two,
-/// at most a quarter of what may be used.
+/// The largest default size if `count` blocks of it are used at a time: a power of two, at most a quarter of the
+/// available memory.
 pub(super) fn usual_most(count: u64, host: &Host, root: &Root) -> Result<u64> {
     let room = bytes(host, root)?;
     Ok(power_below(room / count.max(1)).min(quarter(room)))
 }
 
-/// The largest power of two within a quarter of so much memory.
+/// The largest power of two within a quarter of this much memory.
 pub(super) fn quarter(memory: u64) -> u64 {
     power_below(memory / PARTS)
 }
@@ -28,8 +28,8 @@ pub(super) fn power_below(bytes: u64) -> u64 {
     bytes.checked_ilog2().map_or(0, |power| 1 << power)
 }
 
-/// Refuses sizes of which `count` blocks at a time do not fit, with the size that would: a power
-/// of two, as sizes mostly are. The laboratory asks again before each cell.
+/// Refuses sizes if `count` blocks do not fit at a time, and names the power of two that would. The laboratory checks
+/// again before each cell.
 pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
     if sizes.contains(&0) {
         return Err(exit::usage(format!(
@@ -56,8 +56,8 @@ pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &R
     )))
 }
 
-/// What may be used: what the machine has available, and what this process's cgroup may hold, each
-/// less an eighth of the whole for others.
+/// The usable memory: the available memory of the machine and the limit of this process's cgroup, each less an eighth
+/// for others.
 pub(super) fn bytes(host: &Host, root: &Root) -> Result<u64> {
     let available = meminfo::read_meminfo(root)?.get("MemAvailable");
     Ok(left(host.memory_bytes, available, host.cgroup.limit_bytes))

@@ -16,7 +16,7 @@ use crate::stderr::message;
 const USUAL_PLACES: u64 = 100_000;
 const USUAL_OPERATIONS: u64 = 2_000_000;
 
-/// What a place takes at most: two objects of the largest size.
+/// Maximum memory of a place: two objects of the largest size.
 const PLACE_BYTES: u64 = 2 * 1040;
 
 /// Flags of `bench slab`.
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     )]
     allocators: Option<Vec<String>>,
 
-    /// Places for objects, half of them in use on average [default: 100000]
+    /// Places for objects; about half are in use [default: 100000]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     places: Option<u64>,
 
@@ -89,8 +89,8 @@ pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench
     of_cells("slab", sources.into_iter().map(words).collect())
 }
 
-/// The allocators to compare, as policies; `None` where pages are compared. One that is
-/// named must be there; of all those that are missing are named.
+/// The allocators to compare, as policies; `None` if pages are compared. A named allocator must exist; by default the
+/// missing ones are only reported.
 pub(super) fn allocators(flags: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
     let Some(names) = &flags.allocators else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! `hugewise doctor`: what can be measured here, what will mislead, what is set wrongly, and how
-//! to put back what a killed experiment left.
+//! `hugewise doctor`: shows what can be measured here, warns about misleading conditions and wrong settings, and
+//! restores the settings that a killed experiment left.
 
 mod breaking;
 
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How `run` without `--system` reaches each policy of huge pages, or what stands in the way.
+/// How `run` without `--system` realises each huge page policy, or which obstacle prevents it.
 fn policies(host: &Host) -> Vec<PolicyReport> {
     let candidates = candidates(host, Reach::Process).into_iter();
     candidates
@@ -81,8 +81,7 @@ fn policies(host: &Host) -> Vec<PolicyReport> {
         .collect()
 }
 
-/// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
-/// still runs is not ours to undo.
+/// Restores the settings in the journal. Takes the lock first: the journal of a running experiment must not be undone.
 fn undo() -> Result<Exit> {
     let (turn, _) = turn::take(Purpose::Change, Some(Wait::No))?;
     let Settings::Ours(hold) = &turn.settings else {

@@ -26,7 +26,7 @@ use crate::stderr::message;
 use crate::turn::{self, Wait};
 use crate::{exit, invoker, paths, program};
 
-/// How each kind of policy is made to last.
+/// How each kind of policy is kept active.
 const LASTING: &str = "\
 The policy holds for this command alone, and with --system while it runs. To last:
   malloc=, env.NAME, options of a      put the variable or the option where the
@@ -41,7 +41,7 @@ The policy holds for this command alone, and with --system while it runs. To las
 `hugewise run --system --dry-run` names FILE and VALUE; `hugewise advise --write DIR`
 writes such files.";
 
-/// What ends when, and how.
+/// How long each kind of policy lasts.
 const ENDINGS: &str = "\
 With thp=always by a tracer, hugewise traces the command to its end: if hugewise
 is killed, so is the command. With collapse=after:TIME it only waits once TIME
@@ -68,7 +68,7 @@ pub struct Arguments {
     #[arg(long)]
     system: bool,
 
-    /// Wait for an experiment that has the machine: TIME at the most, or no
+    /// Wait for another experiment: at most TIME, or no
     #[arg(long, hide_short_help = true, value_name = "TIME|no")]
     wait: Option<Wait>,
 
@@ -77,7 +77,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
+/// Runs the verb. Returns the command's own exit status, or 128 plus the signal number.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     #[cfg(feature = "attribute")]
     let arguments = sites::chosen(arguments)?;
@@ -119,7 +119,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     while_applied(&root, turn, &realisation, &launch)
 }
 
-/// Says where the policy may not do what was asked for.
+/// Warns if the policy may not have the requested effect.
 fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
     if let Some(doubt) = left_to_chance(&arguments.policy, host) {
         message(format_args!("{}: {doubt}", arguments.policy));
@@ -132,7 +132,7 @@ fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
     }
 }
 
-/// Why a policy does nothing for a program, as far as its file tells.
+/// Explains why a policy does nothing for a program, as far as its file shows.
 fn idle(policy: &Policy, realisation: &Realisation, program: &OsStr) -> Option<String> {
     let file = read_executable(&program::file(program, None)?)?;
     let path = program.to_string_lossy();
@@ -141,12 +141,12 @@ fn idle(policy: &Policy, realisation: &Realisation, program: &OsStr) -> Option<S
     Some(format!("{policy} does nothing here: {why}"))
 }
 
-/// The exit codes of env(1) and of shells for a command that could not be run.
+/// The exit codes of env(1) and of shells for a command that could not be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Machine-wide settings last as long as the command: this process waits and restores them. Others
-/// may measure meanwhile, but change nothing.
+/// Applies machine-wide settings while the command runs; this process waits and restores them. Other experiments may
+/// measure in that time, but not change settings.
 fn while_applied(
     root: &Root,
     turn: Turn,
@@ -166,7 +166,7 @@ fn while_applied(
     exit_code(outcome)
 }
 
-/// Runs the command below this process, which passes signals on.
+/// Runs the command as a child of this process, which forwards signals to it.
 fn run_beside(launch: &Launch, relay: &Relay) -> machine::error::Result<Outcome> {
     if !launch.is_traced() {
         return spawn::run_plain(launch, || relay.next());

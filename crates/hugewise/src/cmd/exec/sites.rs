@@ -1,4 +1,4 @@
-//! The policy of a file of sites, which `attribute --sites` wrote.
+//! The policy of a file of sites, written by `attribute --sites`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use hugewise_experiment::run::policy::Policy;
 use super::Arguments;
 use crate::{exit, file};
 
-/// The same with the policy of the file of sites, where one was named.
+/// Replaces the policy by that of the file of sites, if one was named.
 pub(super) fn chosen(mut arguments: Arguments) -> Result<Arguments> {
     if let Some(path) = &arguments.sites {
         arguments.policy = of_sites(path)?;

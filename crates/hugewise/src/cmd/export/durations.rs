@@ -1,4 +1,4 @@
-//! How long faults and stalls take in the kernel, counted there by BPF programs.
+//! Durations of faults and stalls in the kernel, counted there by BPF programs.
 
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::bpf::{PointWindow, Tracer};
@@ -7,8 +7,7 @@ use hugewise_monitor::export::PointDurations;
 use hugewise_observe::trace::PointKind;
 use hugewise_observe::trace::points::points;
 
-/// What is traced: points that are passed rarely, and huge page faults, each of which takes a
-/// hundred times longer than its tracing.
+/// The traced points: rare ones, and huge page faults, each of which takes a hundred times longer than its tracing.
 const POINTS: [&str; 8] = [
     "direct_compaction",
     "direct_reclaim",
@@ -21,7 +20,7 @@ const POINTS: [&str; 8] = [
 ];
 const GRANT: &str = "CAP_BPF and CAP_PERFMON";
 
-/// A tracing that goes on, with its sums.
+/// A running trace, with its sums.
 #[derive(Debug)]
 pub(super) struct KernelDurations {
     tracing: Fact<Tracing>,
@@ -34,7 +33,7 @@ struct Tracing {
 }
 
 impl KernelDurations {
-    /// Begins as far as that is permitted.
+    /// Starts as far as permitted.
     pub(super) fn begin() -> Self {
         let mut wanted = points();
         wanted.retain(|point| POINTS.contains(&&*point.name));
@@ -49,7 +48,7 @@ impl KernelDurations {
         Self { tracing }
     }
 
-    /// All durations since the beginning; points that cannot be traced are absent.
+    /// All durations since the start; points that cannot be traced are absent.
     pub(super) fn read(&mut self) -> Fact<Vec<PointDurations>> {
         let tracing = self.tracing.as_mut().map_err(|why| why.clone())?;
         let added = tracing.tracer.add_window(&mut tracing.sums);

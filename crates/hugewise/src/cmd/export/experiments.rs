@@ -1,4 +1,4 @@
-//! What was measured here, from a folder of records.
+//! The results in a folder of records.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use hugewise_monitor::export::{Effect, Experiment, MOST_EXPERIMENTS};
 
 use crate::experiment::{recorder, records};
 
-/// The records of a folder. Each is read once, and again when it has grown.
+/// The records of a folder. Each is read once, and again after it has grown.
 #[derive(Debug)]
 pub(super) struct Experiments {
     folder: PathBuf,
     read: HashMap<PathBuf, Reading>,
 }
 
-/// What a record of so many bytes says; nothing where it cannot be read.
+/// The result of a record of this size; none if it cannot be read.
 #[derive(Clone, Debug)]
 struct Reading {
     bytes: u64,
@@ -33,7 +33,7 @@ impl Experiments {
         }
     }
 
-    /// The newest, as far as they can be read.
+    /// The newest records, as far as they can be read.
     pub(super) fn read(&mut self) -> Fact<Vec<Experiment>> {
         let mut files = records::read_folder(&self.folder)
             .map_err(|error| Missing::unreadable(format!("{}: {error}", self.folder.display())))?;

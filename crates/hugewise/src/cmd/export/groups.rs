@@ -1,5 +1,4 @@
-//! Groups of processes. They are looked at by a thread of their own: a look at a large process
-//! takes longer than a scrape may.
+//! Groups of processes. A separate thread inspects them, because a large process takes longer than a scrape may.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,22 +11,22 @@ use hugewise_monitor::export::{GroupRule, MOST_GROUPS, ProcessGroups};
 
 use crate::exit;
 
-/// Each step is followed by a rest so many times as long as its processor time: it takes at most a
-/// hundredth of a processor.
+/// After each step the thread pauses for this many times the step's processor time, so that it uses at most 1 % of one
+/// processor.
 const PARTS: u32 = 99;
-/// The shortest rest after a look.
+/// The shortest pause after an inspection.
 const SHORT: Duration = Duration::from_millis(100);
-/// The rest where nobody was due.
+/// The pause if no process was due.
 const LONG: Duration = Duration::from_secs(5);
-/// The most looks of a single sample.
+/// The limit of inspections for a single sample.
 const LOOKS: usize = 1000;
 
-/// What is known of the groups so far.
+/// The current data of the groups.
 #[derive(Debug)]
 pub(super) struct Groups(Arc<Mutex<ProcessGroups>>);
 
 impl Groups {
-    /// Looks at everybody once.
+    /// Inspects every process once.
     pub(super) fn once(root: &Root, rules: &[GroupRule]) -> Result<Self> {
         let mut reader = reader(root, rules)?;
         let mut looks = (0..LOOKS).map(|_| reader.step());
@@ -35,7 +34,7 @@ impl Groups {
         Ok(Self(Arc::new(Mutex::new(reader.groups()))))
     }
 
-    /// Looks at one process after the other for as long as the program runs.
+    /// Inspects one process after the other until the program ends.
     pub(super) fn begin(root: &Root, rules: &[GroupRule]) -> Result<Self> {
         let mut reader = reader(root, rules)?;
         let known = Arc::new(Mutex::new(ProcessGroups::default()));
@@ -54,7 +53,7 @@ impl Groups {
         Ok(Self(known))
     }
 
-    /// What is known now.
+    /// The current data.
     pub(super) fn known(&self) -> ProcessGroups {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.clone()

@@ -1,4 +1,4 @@
-//! `hugewise export`: the huge page state of the machine for Prometheus and its kin.
+//! `hugewise export`: exports the machine's huge page state to Prometheus and similar systems.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -55,8 +55,8 @@ pub struct Arguments {
 
     /// Also give the memory of processes by name, and why it is small, e.g. web=nginx*
     ///
-    /// Looking at processes takes at most 1 % of one processor, and nobody is looked at twice in a
-    /// minute. Repeat for more groups, at most 10; a process belongs to the first that fits.
+    /// Inspecting processes takes at most 1 % of one processor, and each is inspected at most once a minute. Repeat for
+    /// more groups, at most 10; a process belongs to the first that fits.
     #[arg(long = "group", value_name = "NAME=PATTERN")]
     groups: Vec<GroupRule>,
 

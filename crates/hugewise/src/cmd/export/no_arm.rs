@@ -1,4 +1,4 @@
-//! The arm of a host where this program has no fleets.
+//! The arm of a host, if this program is built without fleets.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use hugewise_monitor::export::FleetArm;
 
 use crate::exit;
 
-/// There is none.
+/// Has no values.
 #[derive(Debug)]
 pub enum ArmHere {}
 
 impl ArmHere {
-    /// Refuses.
+    /// Always fails.
     ///
     /// # Errors
     /// Always.
@@ -24,7 +24,7 @@ impl ArmHere {
         ))
     }
 
-    /// Cannot be asked.
+    /// Cannot be called.
     pub fn read(&self) -> Fact<FleetArm> {
         match *self {}
     }

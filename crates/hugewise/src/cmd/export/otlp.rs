@@ -1,4 +1,4 @@
-//! Samples pushed to an OpenTelemetry collector, over HTTP.
+//! Pushes samples to an OpenTelemetry collector, over HTTP.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::http::{Endpoint, Question};
 use crate::interrupt::Interrupt;
 use crate::stderr::{chain, message};
 
-/// A collector that takes longer is given up until the next sample.
+/// The time limit for a push; after it the exporter waits for the next sample.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Of an answer no more is read.
+/// The size limit of a response, in bytes.
 const MOST_ANSWER: usize = 64 << 10;
-/// Where the protocol's own port has metrics.
+/// The path for metrics of the OTLP/HTTP protocol.
 const PATH: &str = "/v1/metrics";
 
-/// Where samples are pushed to, from the text of a flag.
+/// Parses the collector's address from a flag.
 pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
     Ok(text.parse::<Endpoint>()?.or(4318, PATH))
 }
@@ -29,7 +29,7 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
 /// Pushes one sample.
 ///
 /// # Errors
-/// The collector cannot be reached, or does not take it.
+/// The collector cannot be reached, or does not accept it.
 pub(super) fn push(endpoint: &Endpoint, families: &[Family]) -> Result<()> {
     let host = Root::real().read("proc/sys/kernel/hostname");
     let host = String::from_utf8_lossy(&host.unwrap_or_default()).into_owned();
@@ -38,8 +38,8 @@ pub(super) fn push(endpoint: &Endpoint, families: &[Family]) -> Result<()> {
     send(endpoint, &request).with_context(|| format!("--otlp {endpoint}"))
 }
 
-/// Pushes again and again until a signal comes. A sample that could not be pushed is lost: the
-/// next one has the same counters. It is said once, and again when it works.
+/// Pushes repeatedly until a signal comes. A sample that could not be pushed is dropped, because the next one has the
+/// same counters. The failure is reported once, and so is the recovery.
 pub(super) fn keep(
     endpoint: &Endpoint,
     interval: Duration,
@@ -80,11 +80,11 @@ fn send(endpoint: &Endpoint, request: &Json) -> Result<()> {
     refused_points(&body)
 }
 
-/// A collector may take a request and refuse points of it.
+/// A collector can accept a request but reject some of its points.
 fn refused_points(body: &[u8]) -> Result<()> {
     let answer: Json = serde_json::from_slice(body).unwrap_or_default();
     let partial = &answer["partialSuccess"];
-    // A 64-bit integer is a string in JSON of protobuf; collectors write it as either.
+    // JSON of protobuf encodes a 64-bit integer as a string; some collectors write a number.
     let refused = partial["rejectedDataPoints"].as_i64();
     let refused = refused.or_else(|| partial["rejectedDataPoints"].as_str()?.parse().ok());
     match refused {

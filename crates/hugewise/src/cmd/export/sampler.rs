@@ -1,4 +1,5 @@
-//! Samples of this machine. A thread takes them, so that a file without an answer delays neither scrapes nor the end of the program.
+//! Samples of this machine. A separate thread takes them, so that a blocked file delays neither scrapes nor the end of
+//! the program.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,14 +15,14 @@ use tokio::sync::watch;
 use super::sources::Sources;
 use crate::interrupt::Interrupt;
 
-/// Scrapes that come faster are answered with the same sample.
+/// Scrapes within this time share one sample.
 const FRESH: Duration = Duration::from_secs(1);
-/// A sample that takes longer is not waited for: Prometheus gives up after 10 s.
+/// The time limit for a sample; Prometheus gives up after 10 s.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How often those look who cannot wait for a sample and a signal at once.
+/// Polling interval for callers that cannot wait for a sample and a signal at once.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The families of one moment.
+/// The metric families at one moment.
 #[derive(Debug)]
 struct Sample {
     taken: Instant,
@@ -30,7 +31,7 @@ struct Sample {
 
 type Known = Option<Arc<Sample>>;
 
-/// The thread, seen by those who want samples.
+/// The handle of the sampling thread.
 #[derive(Clone, Debug)]
 pub(super) struct Sampler {
     wanted: SyncSender<()>,
@@ -38,9 +39,9 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Starts the thread. It ends with the program.
+    /// Starts the thread, which runs until the program ends.
     pub(super) fn begin(collector: Collector, sources: Sources) -> Result<Self> {
-        // One who waits is enough: the sample is for all.
+        // A queue of one is enough, because all waiters share the sample.
         let (wanted, orders) = sync_channel(1);
         let (sender, known) = watch::channel(None);
         let take = move || work(&orders, &sender, &collector, sources);
@@ -51,18 +52,19 @@ impl Sampler {
         Ok(Self { wanted, known })
     }
 
-    /// The families of a sample, taken now unless the last one is fresh. One that takes too long is marked, with the last values.
+    /// The families of a new sample, or of the last one if it is fresh. If the sample takes too long, returns the last
+    /// values with a mark.
     pub(super) async fn families(&mut self) -> Vec<Family> {
         if !is_fresh(&self.known.borrow()) {
             self.ask();
             let next = self.known.wait_for(is_fresh);
-            // The last one is shown then.
+            // After a timeout the last sample is shown.
             let _ = tokio::time::timeout(PATIENCE, next).await;
         }
         shown(&self.known.borrow())
     }
 
-    /// The same, for those who wait for a signal too.
+    /// The same, for callers that also wait for a signal.
     pub(super) fn families_or_signal(&self, interrupt: &Interrupt) -> Vec<Family> {
         let began = Instant::now();
         while !is_fresh(&self.known.borrow()) && began.elapsed() < PATIENCE && !interrupt.asked() {
@@ -82,7 +84,7 @@ impl Sampler {
     }
 
     fn ask(&self) {
-        // Where somebody has asked already, that will do.
+        // A pending order is enough.
         let _ = self.wanted.try_send(());
     }
 }
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// A thread that never takes a sample, and the end that keeps it waiting.
+    /// A thread that never takes a sample, and the channel that keeps it waiting.
     fn stuck() -> (Sampler, Receiver<()>, watch::Sender<Known>) {
         let (wanted, orders) = sync_channel(1);
         let (sender, known) = watch::channel(None);

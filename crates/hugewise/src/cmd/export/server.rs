@@ -1,5 +1,5 @@
-//! The answer to scrapes, over HTTP/1.1. The only asynchronous code of the program: hyper knows the
-//! protocol, and slow clients cost a timer each and no thread.
+//! Answers scrapes over HTTP/1.1. This is the only asynchronous code in the program: hyper implements the protocol, and
+//! a slow client costs a timer instead of a thread.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -24,17 +24,16 @@ use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::stderr::message;
 
-/// A client that sends its request more slowly is not waited for.
+/// The time limit for a client to send its request.
 const REQUEST: Duration = Duration::from_secs(5);
-/// How long a connection may last in all.
+/// The time limit of a connection.
 const CONNECTION: Duration = Duration::from_secs(60);
-/// So many connections at once; more wait in the kernel's queue. One that only waits takes some
-/// kilobytes.
+/// The limit of simultaneous connections; more wait in the kernel's queue. An idle one takes some kilobytes.
 const CONNECTIONS: usize = 512;
-/// How often signals are looked for.
+/// How often signals are checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Answers until a signal comes.
+/// Serves until a signal comes.
 pub(super) fn serve(address: SocketAddr, sampler: Sampler, interrupt: &Interrupt) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -55,7 +54,7 @@ async fn listen(address: SocketAddr, sampler: Sampler, interrupt: &Interrupt) ->
         let Ok(Ok(place)) = timeout(LOOK, room.clone().acquire_owned()).await else {
             continue;
         };
-        // What the kernel could not accept, such as a client that has gone, is the client's loss.
+        // A failed accept, such as of a client that has disconnected, affects only that client.
         let Ok(Ok((stream, _))) = timeout(LOOK, listener.accept()).await else {
             continue;
         };
@@ -68,7 +67,7 @@ async fn listen(address: SocketAddr, sampler: Sampler, interrupt: &Interrupt) ->
     Ok(())
 }
 
-/// A client that breaks off, or does not speak HTTP, is told nothing.
+/// Gives no response to a client that disconnects or does not speak HTTP.
 async fn answer(stream: TcpStream, sampler: Sampler) {
     let service = service_fn(move |request| {
         let sampler = sampler.clone();
@@ -99,7 +98,7 @@ async fn respond(request: &Request<Incoming>, mut sampler: Sampler) -> Response<
     }
 }
 
-/// The newer format where the client names it.
+/// The newer format if the client requests it.
 fn format_of(accept: Option<&HeaderValue>) -> Format {
     let accept = accept.and_then(|accept| accept.to_str().ok());
     match accept {

@@ -1,4 +1,4 @@
-//! What is read besides the totals of the machine, where it is asked for.
+//! Optional data in addition to the machine's totals.
 
 use anyhow::Result;
 use hugewise_base::glob::fits;
@@ -18,7 +18,7 @@ use super::no_arm::ArmHere;
 use crate::cmd::fleet::ArmHere;
 use crate::invoker;
 
-/// The sources of the extras.
+/// The sources of the optional data.
 #[derive(Debug)]
 pub(super) struct Sources {
     root: Root,
@@ -30,10 +30,10 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Begins with what takes time to begin, and gives up the rights that only that needed.
+    /// Starts the slow sources, and then drops the privileges that only the start needed.
     pub(super) fn begin(root: &Root, arguments: &Arguments) -> Result<Self> {
         let durations = arguments.durations.then(KernelDurations::begin);
-        // The folder of --textfile may be another user's.
+        // The folder of --textfile may belong to another user.
         if arguments.textfile.is_none() {
             keep_only(&needed(arguments))?;
         }
@@ -56,7 +56,7 @@ impl Sources {
         })
     }
 
-    /// Reads all of them.
+    /// Reads all sources.
     pub(super) fn read(&mut self) -> Extras {
         let wanted = |path: &str| self.cgroups.iter().any(|pattern| fits(pattern, path));
         let cgroups = (!self.cgroups.is_empty())
@@ -71,7 +71,7 @@ impl Sources {
     }
 }
 
-/// What is needed after the beginning.
+/// The privileges needed after the start.
 fn needed(arguments: &Arguments) -> Vec<Right> {
     let rights = [
         (!arguments.groups.is_empty(), Right::OtherProcesses),
@@ -84,7 +84,7 @@ fn needed(arguments: &Arguments) -> Vec<Right> {
     needed.map(|(_, right)| right).collect()
 }
 
-/// Whether files are read with the rights of the invoking user.
+/// Returns true if files are read with the invoking user's permissions.
 fn reads_for_others(arguments: &Arguments) -> bool {
     let reads = arguments.records.is_some() || arguments.fleet.is_some();
     reads && invoker::rights().is_ok_and(|rights| rights.are_lent())

@@ -1,4 +1,4 @@
-//! The file that the textfile collector of `node_exporter` reads.
+//! The file for the textfile collector of `node_exporter`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use super::sampler::Sampler;
 use crate::interrupt::Interrupt;
 use crate::{exit, invoker};
 
-/// The collector reads files that end so, and no others.
+/// The collector reads only files with this extension.
 const NAME: &str = "hugewise.prom";
 
 /// The collector runs as another user.
 const MODE: u32 = 0o644;
 
-/// The file in its folder, which may be another user's.
+/// The file in its folder, which may belong to another user.
 #[derive(Debug)]
 pub(super) struct TextFile {
     folder: Folder,
 }
 
 impl TextFile {
-    /// Opens the folder, and removes what a killed exporter left there.
+    /// Opens the folder, and removes the leftovers of a killed exporter.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let opened = Folder::open(folder, &invoker::rights()?);
         let folder = opened
@@ -33,15 +33,15 @@ impl TextFile {
         Ok(Self { folder })
     }
 
-    /// Writes the file once. It appears whole: a reader sees the old one or the new one.
+    /// Writes the file once, atomically: a reader sees the old one or the new one.
     pub(super) fn write(&self, families: &[Family]) -> Result<()> {
         let text = text(families, Format::Prometheus);
         let written = self.folder.replace(NAME, text.as_bytes(), MODE);
         written.with_context(|| format!("--textfile: writing {}", self.place()))
     }
 
-    /// Writes it again and again until a signal comes, and then takes it away: values that nobody
-    /// renews would look like those of a quiet machine.
+    /// Writes it repeatedly until a signal comes, and then removes it: stale values would look like those of a quiet
+    /// machine.
     pub(super) fn keep(
         &self,
         interval: Duration,

@@ -1,4 +1,4 @@
-//! Call chains as files of other programs.
+//! Writes call chains in the formats of other programs.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use hugewise_observe::faults::{Analysis, Weigh};
 
 use crate::output::{check_writable, write_file};
 
-/// A profile for another program, and where it goes.
+/// A profile for another program: its format and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProfileFile {
     format: Format,
@@ -22,12 +22,12 @@ enum Format {
 }
 
 impl ProfileFile {
-    /// Makes sure that the file can be written.
+    /// Checks that the file can be written.
     pub(super) fn check(&self) -> Result<()> {
         check_writable("--export", Some(&self.path))
     }
 
-    /// Writes it, if the end of what was watched is known.
+    /// Writes the profile, if the end of the watched program is known.
     pub(super) fn write(&self, analysis: &Analysis, weigh: Weigh) -> Result<()> {
         let profile = match self.format {
             Format::Firefox => analysis.firefox(weigh).map(String::into_bytes),

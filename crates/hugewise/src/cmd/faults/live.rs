@@ -1,4 +1,4 @@
-//! Watching: events are drained in a thread of their own while this one waits for the end.
+//! Watches a program: a separate thread drains the events while this one waits for the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Builder};
@@ -28,10 +28,10 @@ use crate::recording::{self, PageLines, Sink};
 use crate::stderr::message;
 use crate::target::Limit;
 
-/// How long may pass until a signal or the end is noticed.
+/// How late a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What was watched, and its lines for a page.
+/// The analysis, and its lines for a page.
 type Recorded = (Analysis, PageLines);
 
 /// How the watching ended.
@@ -72,7 +72,7 @@ fn watch_command(
     let (sink, ended) = while_drained(faults, sink, || {
         to_the_end(&mut running, arguments.duration, interrupt)
     })?;
-    // Only now is the last of what it printed through.
+    // Dropping this flushes the rest of the program's output.
     drop(running.into_printed());
     Ok((sink.finish()?, ended.exit))
 }
@@ -103,7 +103,7 @@ fn watch_running(
     match crowd.newcomers() {
         0 => {}
         missed => message(format_args!(
-            "{} started meanwhile; some may not be watched",
+            "{} have started since; some may not be watched",
             number::counted(missed as u64, "thread")
         )),
     }
@@ -131,7 +131,7 @@ fn watch_running(
     Ok((sink.finish()?, ended.exit))
 }
 
-/// Waits a moment for the end of the process, where there is one to wait for.
+/// Waits briefly for the end of the process, if there is one.
 fn has_ended(process: Option<&HeldProcess>) -> bool {
     match process {
         Some(process) => process.wait_for_end(TICK),
@@ -177,7 +177,7 @@ fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
     }
 }
 
-/// Drains the events while `wait` waits, and adds how it ended.
+/// Drains the events while `wait` waits, and adds the outcome.
 fn while_drained(
     mut faults: Faults,
     mut sink: Sink<Analysis>,
@@ -251,7 +251,7 @@ fn to_the_end(
     }
 }
 
-/// `stopped` is the exit code where we ended the command.
+/// `stopped` is the exit code if we ended the command.
 fn ended(end: &End, stopped: Option<Exit>) -> Ended {
     let failed = !matches!(end.outcome, Outcome::Exited { code: 0 });
     Ended {

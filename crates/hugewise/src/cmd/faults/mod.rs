@@ -1,5 +1,5 @@
-//! `hugewise faults`: where the page faults of a program come from, how long they take, and
-//! what shapes they make.
+//! `hugewise faults`: shows where the page faults of a program come from, how long they take, and which patterns they
+//! form.
 
 mod export;
 mod live;
@@ -41,13 +41,13 @@ pub struct Arguments {
 
     /// The processes of a cgroup, and what they start
     ///
-    /// Those that are in it, or in a group below it, when the watching begins.
+    /// Includes all processes in it, and in the groups below it, when watching starts.
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["command", "pid", "replay"])]
     cgroup: Option<String>,
 
     /// Stop after TIME [default: when the program ends]
     ///
-    /// A command is ended then; a process that ran before goes on.
+    /// A command is killed then; a process that was running before continues.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
@@ -75,10 +75,10 @@ pub struct Arguments {
 
     /// Write the call chains for another program: pprof=FILE, firefox=FILE
     ///
-    /// `go tool pprof FILE` reads the first. It has faults and the time in them; --weigh says which
-    /// is shown first. The Firefox Profiler (profiler.firefox.com, "Load a profile from file")
-    /// reads the second: a thread for each program, with what --weigh says. Chains stand one after
-    /// another on its axis of time, each as long as it weighs, not when they happened.
+    /// `go tool pprof FILE` reads the first. It has faults and the time in them; --weigh chooses which is shown first.
+    /// The Firefox Profiler (profiler.firefox.com, "Load a profile from file") reads the second, with a thread for each
+    /// program and only the weight of --weigh. Its time axis shows the chains one after another, each as long as its
+    /// weight, not when they happened.
     #[arg(hide_short_help = true, long, value_name = "FORMAT=FILE")]
     export: Vec<ProfileFile>,
 
@@ -109,7 +109,7 @@ pub struct Arguments {
     output: Output,
 }
 
-/// What weighs a call chain.
+/// The weight of a call chain.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Weight {
     Time,

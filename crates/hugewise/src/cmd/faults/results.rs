@@ -12,8 +12,7 @@ use super::export::ProfileFile;
 use crate::recording::PageLines;
 use crate::{exit, output};
 
-/// Opens the files that will be written, so that a place where nothing can be written is known
-/// before the program runs.
+/// Opens the output files, so that an unwritable place is found before the program runs.
 pub(super) fn check(arguments: &Arguments) -> Result<()> {
     output::check_file(&arguments.output)?;
     arguments.page.check()?;
@@ -22,10 +21,10 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
     arguments.export.iter().try_for_each(ProfileFile::check)
 }
 
-/// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
+/// Writes the summary and the call chains. An error in one file does not suppress the rest.
 ///
 /// # Errors
-/// A file cannot be written, or the kernel let nothing be watched.
+/// A file cannot be written, or the kernel refused to trace.
 pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()

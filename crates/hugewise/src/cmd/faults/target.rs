@@ -15,7 +15,7 @@ use crate::experiment::plan::realise_one;
 use crate::experiment::workload::Workload;
 use crate::{cgroup_name, exit, invoker, program};
 
-/// Starts the command, up to its exec.
+/// Starts the command, stopped right after its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
     program::check_observed(&arguments.command)?;
     let launch = launch(arguments, host)?;
@@ -34,7 +34,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
         } else {
             spawn::Output::Show
         },
-        // Nothing is read at its end, and a tracer would be one more thing that costs time.
+        // The memory is not read at exit, and a tracer would cost time.
         at_exit: AtExit::Pass,
         ..Launch::new(arguments.command.clone())
     };
@@ -47,7 +47,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
     Ok(launch)
 }
 
-/// The threads that run already: of a process and its children, or of a cgroup.
+/// The running threads of a process and its children, or of a cgroup.
 pub(super) fn running(arguments: &Arguments, root: &Root) -> Result<Option<TaskSet>> {
     if let Some(path) = &arguments.cgroup {
         let pids = cgroup_name::processes(root, path)?;
@@ -62,7 +62,7 @@ pub(super) fn running(arguments: &Arguments, root: &Root) -> Result<Option<TaskS
     crowd.transpose()
 }
 
-/// What is watched, in words.
+/// Describes the target.
 pub(super) fn subject(arguments: &Arguments) -> String {
     if let Some(pid) = arguments.pid {
         return format!("process {pid}");
@@ -74,7 +74,7 @@ pub(super) fn subject(arguments: &Arguments) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What a user can do about a refusal.
+/// Adds advice for the user to a permission error.
 pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
     let gone = error
         .source

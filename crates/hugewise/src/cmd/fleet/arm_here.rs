@@ -15,7 +15,7 @@ use crate::exit;
 use crate::paths;
 use crate::stderr::chain;
 
-/// A plan, and what its strata need to know of this host.
+/// A plan, and the facts about this host that its strata need.
 #[derive(Debug)]
 pub struct ArmHere {
     path: PathBuf,
@@ -24,11 +24,10 @@ pub struct ArmHere {
 }
 
 impl ArmHere {
-    /// Reads the plan once, so that a wrong one is told at once. Without a name the unit has that
-    /// of the host.
+    /// Reads the plan once, so that errors are found at the start. The unit's default name is the host's.
     ///
     /// # Errors
-    /// The plan cannot be read, or the host's name; or the unit's name is none.
+    /// The plan or the host's name cannot be read, or the unit's name is invalid.
     pub fn begin(root: &Root, path: &Path, unit: Option<String>) -> Result<Self> {
         plan_file::read(path)?;
         let unit = match unit {
@@ -43,10 +42,10 @@ impl ArmHere {
         })
     }
 
-    /// The arm now.
+    /// The current arm.
     ///
     /// # Errors
-    /// The plan cannot be read any more.
+    /// The plan can no longer be read.
     pub fn read(&self) -> Fact<FleetArm> {
         let file = plan_file::read_again(&self.path);
         let plan = file.map_err(|error| Missing::unreadable(chain(&error)))?;

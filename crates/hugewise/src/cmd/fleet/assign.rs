@@ -89,13 +89,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says why no unit takes part: agents of such a plan write nothing.
+/// Explains why no unit takes part; agents of such a plan write nothing.
 fn say_nobody(plan: &Plan, all: &[Assignment], now: Moment) {
     if now >= plan.until {
-        return message(format_args!(
-            "{} is over: `until` lies in the past",
-            plan.name
-        ));
+        return message(format_args!("{} is over: `until` has passed", plan.name));
     }
     if !all.is_empty() && all.iter().all(|it| it.arm == OUTSIDE) {
         let units = counted(all.len() as u64, "unit");
@@ -107,7 +104,7 @@ fn say_nobody(plan: &Plan, all: &[Assignment], now: Moment) {
     }
 }
 
-/// The wall clock as a plan counts.
+/// The current wall-clock time, in the units of a plan.
 pub(super) fn now() -> Moment {
     Moment(i64::try_from(since_1970().as_secs()).unwrap_or(i64::MAX))
 }

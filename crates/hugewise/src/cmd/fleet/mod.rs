@@ -22,7 +22,7 @@ pub struct Arguments {
     task: Task,
 }
 
-/// What is done.
+/// The task.
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Say the arm of each unit, or print the same function for other engines

@@ -10,22 +10,22 @@ use hugewise_fleet::plan::Plan;
 
 use crate::{exit, file};
 
-/// A plan with what tells it from a later version of itself.
+/// A plan with a hash that distinguishes its versions.
 #[derive(Clone, Debug)]
 pub(super) struct PlanFile {
     pub(super) plan: Plan,
     pub(super) digest: String,
 }
 
-/// Reads it.
+/// Reads a plan.
 ///
 /// # Errors
-/// It cannot be read, or is wrong; with the line.
+/// The plan cannot be read, or is wrong; the error names the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile> {
     parse(path, file::read(path))
 }
 
-/// Reads it once more: only a regular file, because somebody may have put a pipe there meanwhile.
+/// Reads the plan again. Accepts only a regular file, because it may have been replaced by a pipe.
 pub(super) fn read_again(path: &Path) -> Result<PlanFile> {
     parse(path, file::read_found(path))
 }
@@ -47,7 +47,7 @@ fn parse(path: &Path, bytes: std::io::Result<Vec<u8>>) -> Result<PlanFile> {
     })
 }
 
-/// What keeps a plan from being read, and what to give.
+/// Explains why a plan cannot be read, and what to give instead.
 fn unread(path: &Path, error: &Error) -> String {
     let path = path.display();
     let problem = match error.kind() {

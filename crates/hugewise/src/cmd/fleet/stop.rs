@@ -6,8 +6,8 @@ use std::path::Path;
 use hugewise_fleet::stop::{STOP_FILE, STOP_VARIABLE, stops};
 use hugewise_linux::file::read::{CONFIGURATION, read_regular};
 
-/// What stops an experiment here; nothing where it may go on. A file that is there and cannot be
-/// read stops it: somebody wanted to stop something.
+/// Returns why an experiment must stop here; `None` if it may continue. A stop file that cannot be read also stops it,
+/// because somebody meant to stop something.
 pub(super) fn found(experiment: &str) -> Option<String> {
     if let Some(text) = std::env::var_os(STOP_VARIABLE)
         && stops(&text.to_string_lossy(), experiment)

@@ -3,7 +3,7 @@
 use hugewise_base::host::Host;
 use hugewise_fleet::plan::{Plan, Trait};
 
-/// The facts that a plan names, parted by slashes; `all` where it names none.
+/// The facts that a plan names, joined by slashes; `all` if it names none.
 pub(super) fn of_host(plan: &Plan, host: &Host) -> String {
     let of = |fact: &Trait| match fact {
         Trait::Kernel => host.kernel.clone(),

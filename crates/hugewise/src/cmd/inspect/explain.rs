@@ -1,4 +1,4 @@
-//! `--explain`: what a reason means.
+//! `--explain`: explains a reason.
 
 use anyhow::Result;
 use hugewise_observe::inspect::reasons::Code;
@@ -17,7 +17,7 @@ pub(super) fn explain(name: &str) -> Result<Exit> {
     let near = nearest(name, Code::all().map(Code::name));
     let code = Code::named(name).ok_or_else(|| {
         exit::usage(format!(
-            "--explain {name}: there is no such reason; {}--explain alone lists them all",
+            "--explain {name}: there is no such reason; {}--explain without a name lists them",
             near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
         ))
     })?;

@@ -1,4 +1,4 @@
-//! One look into a process, as `watch` shows it.
+//! One inspection of a process, as `watch` shows it.
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
@@ -11,8 +11,7 @@ use hugewise_text::plain_text::level;
 use super::processes;
 use crate::exit;
 
-/// One look into a process as a document, with its map in so many columns: page frames are not
-/// read.
+/// Inspects a process as a document, with its map in this number of columns. Page frames are not read.
 ///
 /// # Errors
 /// The process is gone, or cannot be read.

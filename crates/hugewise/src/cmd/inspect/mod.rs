@@ -1,4 +1,4 @@
-//! `hugewise inspect`: why the memory of a running process is huge or not, range by range.
+//! `hugewise inspect`: explains why the memory of a running process is huge or not, range by range.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,8 +68,8 @@ pub struct Arguments {
 
     /// Allow clearing the accessed bits of the process, to see which pages are used
     ///
-    /// For 5 s, or --duration. It is written to /proc/PID/clear_refs. No content changes, but the
-    /// kernel also uses these bits to choose what to reclaim, and has to learn anew.
+    /// For 5 s, or --duration, through /proc/PID/clear_refs. No content changes. The kernel also uses these bits to
+    /// choose what to reclaim, and has to learn again.
     #[arg(hide_short_help = true, long, requires = "forecast")]
     touch_bits: bool,
 
@@ -81,17 +81,17 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Page frames to read, as root: a sample of what looks alike, or all
+    /// Page frames to read, as root: a sample of similar ones, or all
     ///
-    /// A stretch of at least 512 MiB in which every block looks the same is sampled: 64 blocks are
-    /// read, and all of them where these differ.
+    /// Ranges of at least 512 MiB in which every block has the same state are sampled: 64 blocks are read, and all of
+    /// them if these differ.
     #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = FrameChoice::Sample, value_name = "sample|all")]
     frames: FrameChoice,
 
     /// Contents of huge pages to read: a sample, or none (off)
     ///
-    /// At most 1024 pages are read, which takes about 1 ms, to estimate how much holds only zeros.
-    /// No content is kept. A page that is read counts as accessed for reclaim.
+    /// At most 1024 pages are read, which takes about 1 ms, to estimate how much holds only zeros. No content is kept.
+    /// Reading a page marks it as accessed for reclaim.
     #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = ContentsChoice::Sample, value_name = "sample|off")]
     contents: ContentsChoice,
 
@@ -106,16 +106,16 @@ pub struct Arguments {
     output: Output,
 }
 
-/// How many page frames are read.
+/// How many page frames to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FrameChoice {
-    /// A sample of what looks alike
+    /// A sample of similar frames
     Sample,
     /// All
     All,
 }
 
-/// Whether contents of huge pages are read.
+/// Whether to read contents of huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ContentsChoice {
     /// A sample
@@ -160,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// One process, in full.
+/// Inspects one process, in full.
 fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     let watched = arguments
         .forecast
@@ -177,7 +177,7 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
             results::judged(space, settings, arguments)
         },
     )?;
-    // It reads all rules and records: only for those who are shown it.
+    // Reading all rules and records is expensive, so it happens only if the output shows them.
     let is_read = arguments.output.format.is_prose() || arguments.page.html.is_some();
     if is_read && inspection.names_a_fix() {
         inspection.benefit = benefit::of(root, pid);
@@ -185,12 +185,12 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     inspection.forecast =
         watched.map(|watched| collapse_facts::of(root, &inspection.space, watched));
     results::one(&inspection, arguments)?;
-    // The program ends here: what many mappings hold goes with it, not piece by piece.
+    // The program exits next, so the data of many mappings need not be freed piece by piece.
     std::mem::forget(inspection);
     Ok(Exit::Done)
 }
 
-/// The pattern of `--mapping`.
+/// Parses the pattern of `--mapping`.
 fn glob(arguments: &Arguments) -> Option<Glob> {
     arguments.mapping.as_deref().map(Glob::new)
 }

@@ -1,4 +1,4 @@
-//! Processes, read and judged.
+//! Reads and judges processes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::exit::{self, Exit};
 use crate::file;
 use crate::stderr::message;
 
-/// How long the frames of one process may take to read.
+/// The time limit for reading the frames of one process.
 pub(super) const FRAMES: Duration = Duration::from_secs(10);
 
 /// Watches the process for its forecast.
@@ -56,7 +56,7 @@ pub(super) fn inspect(
     })
 }
 
-/// The same; a process that cannot be read is no error yet.
+/// Reads one process; an unreadable one is not yet an error.
 pub(super) fn read(
     root: &Root,
     pid: u32,
@@ -69,7 +69,7 @@ pub(super) fn read(
     Ok(space.map(|space| judged(space, settings)))
 }
 
-/// One line for each process. Who comes and goes meanwhile is no error among many.
+/// One line for each process. If one of many starts or ends during the inspection, that is no error.
 pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     if arguments.map || arguments.mapping.is_some() || arguments.forecast {
         return Err(exit::usage(
@@ -96,7 +96,7 @@ pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<E
     Ok(Exit::Done)
 }
 
-/// Judges an inspection again that was written as JSON.
+/// Judges an inspection from JSON again.
 pub(super) fn judge_again(path: &Path) -> Result<Inspection> {
     let name = path.display();
     let bytes =

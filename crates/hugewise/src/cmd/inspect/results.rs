@@ -1,4 +1,4 @@
-//! An inspection in the requested format.
+//! Writes an inspection in the requested format.
 
 use std::io::{BufWriter, Write};
 
@@ -26,8 +26,7 @@ pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) ->
     }
 }
 
-/// One process, in full. JSON is written as it is made: for many mappings it is larger than
-/// all that was read.
+/// One process, in full. JSON is streamed: with many mappings it is larger than the data read.
 pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.output.json {
         let file = output::create("--json", path)?;

@@ -8,15 +8,14 @@ use super::Arguments;
 use crate::process_name::named;
 use crate::{cgroup_name, exit};
 
-/// One process is shown in full, many in a line each.
+/// One process is shown in full, several with one line each.
 #[derive(Debug)]
 pub(super) enum Targets {
     One(u32),
     Many(Vec<u32>),
 }
 
-/// Finds them. A name that fits one process is that process; this program itself is never
-/// meant by a name.
+/// Finds the processes. A name that matches one process selects it; a name never matches this program.
 pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Targets> {
     if let Some(path) = &arguments.cgroup {
         return Ok(Targets::Many(cgroup_name::processes(root, path)?));

@@ -1,4 +1,4 @@
-//! `--watch`: the first screen once, then the overview and what changed, at each look.
+//! `--watch`: shows the first screen once, then the overview and the changes after each interval.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -20,11 +20,10 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::output::Format;
 
-/// Home, and clear to the end of the screen.
+/// Moves the cursor home, and clears to the end of the screen.
 const REDRAW: &str = "\x1b[H\x1b[2J";
 
-/// Watches one process until it ends or the time is over. Interrupting it leaves nothing to
-/// put back.
+/// Watches one process until it ends or the time is over. An interrupt leaves nothing to restore.
 pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     if arguments.output.format != Format::Text {
         return Err(exit::usage("--watch prints text only; leave out --format"));
@@ -63,7 +62,7 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The first look, in full: what follows shows only what changed.
+/// The first screen, in full; later ones show only changes.
 fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
     let mut text = String::new();
     if std::io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! `hugewise misses`: where TLB misses come from, by sampling their addresses.
+//! `hugewise misses`: samples the addresses of TLB misses to show where they come from.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::target::TargetFlags;
 
 mod sampling;
 
-/// What is not yet known of the instrument.
+/// Why the verb is experimental.
 const EXPERIMENTAL: &str = "Experimental: the decoders of samples (PEBS, IBS, SPE) were checked \
                             against the documented layouts, not yet on real hardware.";
 
@@ -50,8 +50,8 @@ pub struct Arguments {
     output: Output,
 }
 
-/// Samples until the target ends, the time is over, or a signal comes; where nothing can be
-/// sampled, says why, and runs nothing.
+/// Samples until the target ends, the time is over, or a signal comes. If sampling is impossible, reports why and runs
+/// nothing.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(path) = &arguments.replay {
         let (analysis, _) = recording::replay(path, PageLines::default())?;
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// The result where nothing can be sampled: why, and what would help.
+/// The result if sampling is impossible: the reason and the remedy.
 fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
     output::show(output, absence, || absence.document(), || absence.csv())?;
     Ok(Exit::Refused)

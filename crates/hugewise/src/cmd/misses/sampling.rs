@@ -1,4 +1,4 @@
-//! Sampling what runs now.
+//! Samples a running target.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,31 +25,31 @@ use crate::recording::{self, PageLines};
 use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
 
-/// Where misses go.
+/// The consumer of misses.
 type Sink = recording::Sink<Analysis>;
 
-/// How it ended.
+/// How sampling ended.
 pub(super) enum Ended {
     /// With samples, or without any.
     Sampled(Box<Analysis>, Exit),
-    /// The target may not be sampled.
+    /// The target cannot be sampled.
     Absent(Box<Absence>),
 }
 
-/// Whom the samples are to be of.
+/// The target to sample.
 pub(super) enum Wanted {
-    /// The command of the line, which has not been started.
+    /// The command of the line, not started yet.
     Command,
-    /// Something that runs already.
+    /// A running target.
     Running {
         target: MissTarget,
-        /// The process whose end is the end.
+        /// The process whose end ends the sampling.
         process: Option<CountedProcess>,
     },
 }
 
 impl Wanted {
-    /// Finds what the command line names.
+    /// Finds the target that the command line names.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
         if !arguments.target.command.is_empty() {
             program::check_observed(&arguments.target.command)?;
@@ -96,7 +96,7 @@ pub(super) fn watch(
     }
 }
 
-/// What every sort of target needs.
+/// The state that every kind of target needs.
 #[derive(Clone, Copy)]
 struct Sampling<'a> {
     root: &'a Root,
@@ -220,8 +220,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Takes what is left, and looks the names of all places up, which a replay then finds in the
-/// recording.
+/// Reads the rest, and resolves the names of all places, so that a replay finds them in the recording.
 fn close(
     mut misses: Misses,
     mut sink: Sink,

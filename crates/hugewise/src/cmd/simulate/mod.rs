@@ -1,4 +1,4 @@
-//! `hugewise simulate`: a model of the TLB in place of counters, fed by a trace of the command.
+//! `hugewise simulate`: a model of the TLB that replaces hardware counters, fed by a trace of the command.
 
 use std::ffi::OsString;
 
@@ -55,7 +55,7 @@ pub struct Arguments {
     output: Output,
 }
 
-/// Runs the command under the tracer and reports what the model counted.
+/// Runs the command under the tracer and reports the counts of the model.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = &Root::real();
     if arguments.command.is_empty() {
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 fn tracer() -> Result<String> {
     memory_trace::probe().map_err(|error| match error.kind {
         Kind::NotFound => exit::refused(
-            "simulate needs valgrind, which is not on the PATH; on Debian: apt install valgrind",
+            "simulate needs valgrind: not found on the PATH; on Debian: apt install valgrind",
         ),
         _ => error.into(),
     })

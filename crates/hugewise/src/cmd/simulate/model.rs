@@ -1,4 +1,4 @@
-//! The simulated processor with pages of each size, and with the pages that the kernel gave.
+//! The simulated processor with pages of each size, and with the page sizes that the kernel chose.
 
 use hugewise_linux::observe::memory_trace::TraceEnd;
 use hugewise_observe::faults::Map;
@@ -7,11 +7,11 @@ use hugewise_tlb::simulation::{
     Processor, Simulation, Tracer,
 };
 
-/// All columns, and what went into them.
+/// All columns, and the accesses that they count.
 pub(super) struct Model {
     columns: Vec<Column>,
     mapped: Mapped,
-    /// With the pages that the kernel gave.
+    /// With the page sizes that the kernel chose.
     pub(super) as_mapped: AsMapped,
     /// Walks of one access, by column.
     walks: Vec<u64>,
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// Takes in the next access.
+    /// Simulates the next access.
     pub(super) fn access(&mut self, access: MemoryAccess, look_up: impl FnOnce() -> Vec<Map>) {
         match access.kind {
             AccessKind::Fetch => self.accesses.fetches += 1,
@@ -54,7 +54,7 @@ impl Model {
         }
     }
 
-    /// Whether there was no access.
+    /// Returns true if there was no access.
     pub(super) fn is_empty(&self) -> bool {
         self.accesses.total() == 0
     }

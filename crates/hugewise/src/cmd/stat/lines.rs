@@ -1,4 +1,4 @@
-//! The lines of a result in the requested format, printed as they come.
+//! Prints the lines of a result in the requested format as they arrive.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::options::PageFile;
 use crate::output::{self, Format, Output};
 use crate::recording::PageLines;
 
-/// Where lines go: stdout, and a file of JSON lines.
+/// The destinations of lines: stdout, and a file of JSON lines.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     header: &'a Header,
@@ -25,13 +25,13 @@ pub(super) struct Lines<'a> {
     style: Style,
     file: Option<File>,
     summary: StatSummary,
-    /// Kept for forms that are drawn as a whole.
+    /// All intervals, for formats that are rendered as a whole.
     intervals: Vec<Interval>,
     for_page: PageLines,
 }
 
 impl<'a> Lines<'a> {
-    /// Begins with what is observed.
+    /// Starts with the observed target.
     pub(super) fn begin(header: &'a Header, arguments: &'a Arguments) -> Result<Self> {
         let (output, page) = (&arguments.output, &arguments.page);
         let file = output.json.as_deref();
@@ -55,7 +55,7 @@ impl<'a> Lines<'a> {
         Ok(lines)
     }
 
-    /// One more interval.
+    /// Prints one more interval.
     pub(super) fn interval(&mut self, interval: Interval) -> Result<()> {
         self.summary.add(&interval);
         output::print(&match self.output.format {
@@ -74,7 +74,7 @@ impl<'a> Lines<'a> {
         self.summary = std::mem::take(&mut self.summary).of_command(cpu_ns, outlived);
     }
 
-    /// What it came to.
+    /// Finishes with the summary.
     pub(super) fn finish(mut self, outcome: Option<Outcome>) -> Result<()> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.finished(&self.header.hardware, outcome);
@@ -91,7 +91,7 @@ impl<'a> Lines<'a> {
         self.page.write(page)
     }
 
-    /// A line of JSON, on stdout and in the file where they want it.
+    /// Writes a line of JSON, to stdout and to the file if they need it.
     fn line(&mut self, line: &Line) -> Result<()> {
         let text = to_line(line);
         self.for_page.push(text.as_bytes());

@@ -1,5 +1,5 @@
-//! `--list`: the events of this processor, whether they can be counted here, and what the
-//! kernel's own readings need.
+//! `--list`: the events of this processor, whether they can be counted here, and the privileges that kernel readings
+//! need.
 
 use anyhow::Result;
 use hugewise_base::counter::{Counter, Place};
@@ -19,12 +19,12 @@ use serde::Serialize;
 use crate::exit::{self, Exit};
 use crate::output::{self, Format, Output};
 
-/// What there is to count.
+/// The available events.
 #[derive(Debug, Serialize)]
 struct List {
     format: &'static str,
     processors: Vec<Processor>,
-    /// What counting in kernel mode, and of other users and the machine, needs.
+    /// The privileges needed to count in kernel mode, for other users, and for the whole machine.
     needs: Needs,
     readings: Vec<Reading>,
 }
@@ -41,7 +41,7 @@ struct Processor {
     source: String,
     family: Option<&'static str>,
     title: Option<&'static str>,
-    /// Cycles and instructions, which the kernel knows by itself.
+    /// Cycles and instructions, which the kernel supports on every processor.
     general: Vec<General>,
     events: Vec<Event>,
 }
@@ -65,10 +65,10 @@ struct Event {
     file: &'static str,
     not: &'static str,
     usual: bool,
-    /// In which modes it counts here.
+    /// The modes in which it can be counted here.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Mode>,
-    /// Why it does not.
+    /// The reason why it cannot be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<Missing>,
 }

@@ -1,4 +1,4 @@
-//! Observing what runs now.
+//! Observes a running target.
 
 use std::thread;
 
@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::target::{Limit, SOON, Watched, exit_of};
 
-/// Observes until the subject ends, the time is over, or a signal comes.
+/// Observes until the target ends, the time is over, or a signal comes.
 pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     check_events(root, &arguments.events())?;
     let host = paths::host(root)?;
@@ -52,7 +52,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
         }
     }
     lines.finish(None)?;
-    // Observing has no end of its own: a signal is the ordinary way to end it.
+    // A signal is the normal way to end an observation.
     Ok(Exit::Done)
 }
 
@@ -77,7 +77,7 @@ fn wanted(arguments: &Arguments, subject: Subject, target: Target) -> Wanted {
     }
 }
 
-/// A command is started as `run` starts one, by a keeper that lets nothing escape.
+/// Starts a command as `run` does, under a keeper that lets no process escape.
 fn run_command(
     root: &Root,
     host: &Host,

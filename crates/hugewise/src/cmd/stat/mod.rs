@@ -1,4 +1,4 @@
-//! `hugewise stat`: what address translation, faults and huge pages cost, interval by interval.
+//! `hugewise stat`: the cost of address translation, faults and huge pages, interval by interval.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     interval: Duration,
 
-    /// WantedEvents to count (see --list), or `all`
+    /// Events to count (see --list), or `all`
     #[arg(short, long = "event", value_name = "EVENT", value_delimiter = ',')]
     events: Vec<String>,
 

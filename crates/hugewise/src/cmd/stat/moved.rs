@@ -1,4 +1,4 @@
-//! Flags that belong to `misses` and `simulate`: the error names the command to use.
+//! Flags that have moved to `misses` and `simulate`; the error names the command to use.
 
 use anyhow::Result;
 use clap::Args;
@@ -39,7 +39,7 @@ impl Moved {
             .chain(words)
             .collect();
         Err(exit::usage(format!(
-            "stat {flag} is a verb of its own; write: {}",
+            "stat {flag} is a separate verb; write: {}",
             words.join(" ")
         )))
     }

@@ -48,13 +48,13 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Also print what each interval of TIME brought
+    /// Also print each interval of TIME
     #[arg(long, short = 'I', value_name = "TIME", value_parser = parse_duration)]
     interval: Option<Duration>,
 
     /// Attach only by these: fentry, kprobe, tp_btf, raw_tp, tracepoint, perf_event
     ///
-    /// For comparing them; without it the cheapest that works is taken.
+    /// For comparing them; the default is the cheapest that works.
     #[arg(hide_short_help = true, long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
     means: Vec<Attachment>,
 
@@ -82,7 +82,7 @@ fn parse_means(word: &str) -> Result<Attachment, String> {
     })
 }
 
-/// Runs the verb. Ctrl-C is how most tracings end, so it is no failure.
+/// Runs the verb. Ctrl-C is not a failure, because it ends most traces.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     arguments.page.check()?;
     if let Some(path) = &arguments.replay {
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if !nothing {
         session.begin()?;
     }
-    // Who waits for this line to do what is to be seen is in the first window.
+    // Anyone who waits for this line before starting the traced work finds that work in the first window.
     if !arguments.output.quiet {
         announce(session.points(), &missing);
     }
@@ -133,7 +133,7 @@ fn replayed(path: &Path) -> Result<Trace> {
 }
 
 fn check_times(arguments: &Arguments) -> Result<()> {
-    /// Reading and clearing what was counted takes its time.
+    /// Shorter intervals are refused, because reading and clearing the counts takes time.
     const SHORTEST: Duration = Duration::from_millis(10);
     let times = [
         ("--duration", arguments.duration),

@@ -1,4 +1,4 @@
-//! Which points of the kernel are traced.
+//! The kernel points to trace.
 
 use anyhow::Result;
 use hugewise_linux::proc::kallsyms::Functions;
@@ -8,7 +8,7 @@ use crate::exit;
 use crate::program::running;
 use hugewise_text::suggest::{hint, nearest};
 
-/// The points behind the words, each once, in the order of the table.
+/// The points for these words, each once, in table order.
 pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Point>> {
     let mut presets: Vec<Preset> = Vec::new();
     let mut own = Vec::new();

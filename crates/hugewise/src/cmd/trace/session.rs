@@ -1,4 +1,4 @@
-//! One tracing, from its begin to its report.
+//! One trace session, from start to report.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use hugewise_text::to_text;
 use super::Arguments;
 use crate::output::{self, Format};
 
-/// One tracing, from its begin to its report.
+/// One trace session, from start to report.
 pub(super) struct Session<'a> {
     tracer: Tracer,
     points: Vec<TracePoint>,
@@ -44,13 +44,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What is traced.
+    /// The traced points.
     pub(super) fn points(&self) -> &[TracePoint] {
         &self.points
     }
 
-    /// Starts the first window: what came while the programs were being attached one after the other belongs to no
-    /// window.
+    /// Starts the first window. Events during the attaching of programs, which happens one by one, belong to no window.
     pub(super) fn begin(&mut self) -> Result<()> {
         self.tracer.window()?;
         self.started = Instant::now();
@@ -63,7 +62,7 @@ impl<'a> Session<'a> {
 
     /// Traces until `ended`, or until the time is over.
     pub(super) fn run(&mut self, ended: impl Fn() -> bool) -> Result<()> {
-        /// A signal or an end is noticed this late.
+        /// How late a signal or the end is noticed.
         const PATIENCE: Duration = Duration::from_millis(50);
         let end = self.arguments.duration.unwrap_or(Duration::MAX);
         let every = self.arguments.interval.or(self.page_interval());
@@ -84,7 +83,7 @@ impl<'a> Session<'a> {
         self.close_interval()
     }
 
-    /// The interval of the page's timeline where none is asked for.
+    /// The interval of the page's timeline, if the user set none.
     fn page_interval(&self) -> Option<Duration> {
         const USUAL: Duration = Duration::from_secs(1);
         self.is_for_page().then_some(USUAL)
@@ -106,7 +105,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Ends an interval, and prints it where intervals are asked for.
+    /// Ends an interval, and prints it on request.
     fn close_interval(&mut self) -> Result<()> {
         let window = self.close()?;
         let output = &self.arguments.output;
@@ -116,7 +115,7 @@ impl<'a> Session<'a> {
             Format::Csv => window.csv(&self.points, &self.intervals.to_string()),
             Format::Json | Format::Markdown => String::new(),
         };
-        // Days of intervals are kept for a document that lists them, and only for that.
+        // Intervals are kept only for a document that lists them: there may be days of them.
         let is_in_json = output.format == Format::Json || output.json.is_some();
         if self.is_for_page() || is_in_json && self.arguments.interval.is_some() {
             self.windows.push(window);
@@ -125,7 +124,7 @@ impl<'a> Session<'a> {
         output::print(&text)
     }
 
-    /// Reports.
+    /// Writes the report.
     pub(super) fn finish(self, missing: Vec<MissingPoint>) -> Result<()> {
         let total = Window {
             from_seconds: 0.0,
@@ -144,13 +143,12 @@ impl<'a> Session<'a> {
             intervals: self.windows,
             total,
         };
-        // Detaching may take a moment; the report need not wait behind it, but must not be
-        // lost when its reader is gone.
+        // Detaching can take a moment. The report does not wait for it, but must not be lost if its reader exits.
         report(&trace, self.arguments)
     }
 }
 
-/// Gives a trace out.
+/// Writes a trace in the requested format.
 pub(super) fn report(trace: &Trace, arguments: &Arguments) -> Result<()> {
     let csv = || trace.total.csv(&trace.points, "total");
     let shown = output::show(&arguments.output, trace, || trace.document(), csv);

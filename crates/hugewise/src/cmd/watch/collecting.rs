@@ -1,4 +1,4 @@
-//! Samples, taken in a thread of their own so that keys never wait for them.
+//! Takes samples in a separate thread, so that keys are never delayed by them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -14,28 +14,28 @@ use super::experiment::Experiment;
 use super::looking::sentence;
 use super::stalls::Stalls;
 
-/// What the user looks at.
+/// The data that the screen shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Of the samples.
+    /// The focus of the samples.
     pub(super) focus: Focus,
-    /// What is read in addition.
+    /// Data to read in addition.
     extra: Extra,
 }
 
-/// What is read in addition to samples, while its tab is shown.
+/// Data to read in addition to samples while its tab is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Extra {
     #[default]
     Nothing,
-    /// Stalls are traced.
+    /// Traced stalls.
     Stalls,
-    /// The newest record is read.
+    /// The newest record.
     Experiment,
 }
 
 impl Wanted {
-    /// What a tab shows, and which process comes first.
+    /// The data for a tab, and the process to read first.
     pub(super) fn of(tab: Tab, process: Option<u32>) -> Self {
         let groups = match tab {
             Tab::Groups => Groups::Read,
@@ -52,7 +52,7 @@ impl Wanted {
         }
     }
 
-    /// Whether another one shows what this one leaves out: then nobody waits for the next sample.
+    /// Returns true if `next` shows data that this one leaves out: then the next sample is taken at once.
     fn lacks(self, next: Self) -> bool {
         let groups = (self.focus.groups, next.focus.groups);
         groups == (Groups::LeftOut, Groups::Read)
@@ -60,10 +60,10 @@ impl Wanted {
     }
 }
 
-/// The first rates come so soon.
+/// The delay of the second sample, which gives the first rates.
 const FIRST: Duration = Duration::from_millis(500);
 
-/// Takes a sample every `interval`, until nobody wants any more.
+/// Takes a sample every `interval` until the screen ends.
 pub(super) fn collect(
     mut watcher: Watcher,
     interval: Duration,
@@ -94,7 +94,7 @@ pub(super) fn collect(
         .context("starting the thread of samples")
 }
 
-/// What is read in addition to samples.
+/// The readers of the additional data.
 #[derive(Debug, Default)]
 struct Others {
     stalls: Option<Stalls>,
@@ -102,7 +102,7 @@ struct Others {
 }
 
 impl Others {
-    /// What there is to tell. Tracing begins where it is wanted, and ends where it is not.
+    /// New data, if any. Tracing runs only while it is shown.
     fn news(&mut self, wanted: Extra) -> Option<Event> {
         if wanted != Extra::Stalls {
             self.stalls = None;
@@ -123,7 +123,7 @@ impl Others {
     }
 }
 
-/// What is wanted when the next sample is due; `None` when nobody wants one.
+/// Waits until the next sample is due; returns the data to read then, or `None` if the screen has ended.
 fn wait(wanted: &Receiver<Wanted>, mut now: Wanted, due: Instant) -> Option<Wanted> {
     loop {
         match wanted.recv_timeout(due.saturating_duration_since(Instant::now())) {

@@ -1,33 +1,33 @@
-//! What happens while a screen is shown.
+//! Events while a screen is shown.
 
 use std::time::Duration;
 
 use hugewise_monitor::watch::{Key, Look, Sample};
 use hugewise_text::document::Document;
 
-/// How soon a signal is noticed.
+/// How often signals are checked.
 pub(super) const SOON: Duration = Duration::from_millis(200);
 
-/// What happens while the screen is shown.
+/// An event while the screen is shown.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A key was pressed.
     Key(Key),
-    /// The terminal has another size.
+    /// The terminal has changed its size.
     Resized,
-    /// No key will come any more: the terminal is gone.
+    /// The terminal is closed, so no more keys will come.
     KeysEnded,
-    /// A sample was taken.
+    /// A new sample.
     Sample(Box<Sample>),
-    /// How long the kernel stalls.
+    /// New durations of kernel stalls.
     Stalls(Document),
-    /// What the newest record says.
+    /// The new report of the newest record.
     Experiment(Document),
-    /// A look into a process has ended, and took so long.
+    /// An inspection of a process has ended after this time.
     Look(Box<Look>, Duration),
 }
 
-/// Whether the screen is still wanted.
+/// Whether the screen continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Going {
     On,

@@ -1,4 +1,4 @@
-//! The experiment that runs, or the last one: what its record says so far.
+//! The running or the last experiment: its report so far.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use super::looking::sentence;
 use crate::experiment::{cells, recorder, records};
 use crate::paths;
 
-/// Columns of the report: those of the smallest terminal that the screen fits.
+/// Columns of the report: those of the smallest terminal that the screen supports.
 const COLUMNS: usize = SMALLEST.0 as usize;
 
 /// The newest record, read again when it has grown.
@@ -27,7 +27,7 @@ pub(super) struct Experiment {
 }
 
 impl Experiment {
-    /// What the newest record says; `None` where that is known already.
+    /// The report of the newest record; `None` if it has not changed.
     pub(super) fn news(&mut self) -> Option<Document> {
         match self.read_on() {
             Ok(news) => news,
@@ -53,7 +53,7 @@ impl Experiment {
     }
 }
 
-/// How far it is, and the report so far.
+/// The progress, and the report so far.
 fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     let command = short_command(&record.header.plan.command, 60);
     let rounds = counted(record.rounds_run().into(), "round");

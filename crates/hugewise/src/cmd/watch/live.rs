@@ -1,4 +1,4 @@
-//! The screen of what happens now.
+//! The live screen.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use hugewise_text::Style;
 
-/// Shows the screen until the user quits, a signal comes, or the terminal is gone.
+/// Shows the screen until the user quits, a signal comes, or the terminal is closed.
 pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -> Result<Exit> {
     let interrupt = Interrupt::catch()?;
     let state = state(&watcher, arguments)?;
@@ -43,7 +43,7 @@ pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -
             break;
         }
     }
-    // Observing has no end of its own: a signal is an ordinary way to end it.
+    // A signal is the normal way to end an observation.
     Ok(Exit::Done)
 }
 
@@ -59,7 +59,7 @@ struct Session {
 }
 
 impl Session {
-    /// Waits for something to happen, and takes in all that has happened until then.
+    /// Waits for an event, and handles all events until then.
     fn wait(&mut self, events: &Receiver<Event>, interrupt: &Interrupt) -> Result<Going> {
         let first = loop {
             match events.recv_timeout(SOON) {
@@ -111,12 +111,12 @@ impl Session {
         Ok(Going::On)
     }
 
-    /// Tells the thread of samples what the user looks at, where that has changed.
+    /// Sends the data to show to the sampling thread, if it has changed.
     fn tell_focus(&mut self) {
         let wanted = Wanted::of(self.state.tab(), self.state.selected());
         if wanted != self.wanted {
             self.wanted = wanted;
-            // Where the thread has ended, the next wait says so.
+            // If the thread has ended, the next wait reports that.
             let _ = self.focus.send(wanted);
         }
     }

@@ -1,4 +1,4 @@
-//! Looks into one process, when the user asks for one: `inspect` in a thread of its own.
+//! Inspects one process on request, in a separate thread.
 
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -13,21 +13,21 @@ use hugewise_text::document::{Document, Section};
 use super::event::Event;
 use crate::cmd::inspect;
 
-/// No process is looked at twice within this time.
+/// Minimum pause between two inspections.
 const REST: Duration = Duration::from_secs(5);
-/// A look that took long is followed by a rest so many times as long.
+/// After a slow inspection, the pause is this many times as long.
 const PARTS: u32 = 100;
 
-/// Who was looked at last, and what that took.
+/// The current inspection, and the pause after the last one.
 #[derive(Debug, Default)]
 pub(super) struct Looking {
     under_way: Option<u32>,
-    /// Until when nobody is looked at again.
+    /// The end of the pause.
     rest: Option<Instant>,
 }
 
 impl Looking {
-    /// Begins to look into a process; a sentence where that has to wait.
+    /// Starts to inspect a process; returns a sentence if the user has to wait.
     pub(super) fn begin(
         &mut self,
         pid: u32,
@@ -51,7 +51,7 @@ impl Looking {
             let document = inspect::document(&Root::real(), pid, &style);
             let document = document.unwrap_or_else(|error| sentence(&format!("{error:#}.")));
             let look = Box::new(Look { pid, document });
-            // Nobody waits for it once the program ends.
+            // The receiver is gone once the program ends.
             let _ = events.send(Event::Look(look, began.elapsed()));
         };
         let thread = thread::Builder::new().name("look".to_owned());
@@ -59,7 +59,7 @@ impl Looking {
         Ok(None)
     }
 
-    /// A look has ended, and took so long.
+    /// Notes the end of an inspection and its duration.
     pub(super) fn finish(&mut self, took: Duration) {
         self.under_way = None;
         self.rest = Some(Instant::now() + REST.max(took * PARTS));

@@ -1,4 +1,4 @@
-//! `hugewise watch`: huge pages live on a terminal, of the machine and of each process.
+//! `hugewise watch`: a live terminal view of huge pages, for the machine and each process.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use recorder::Recorder;
 /// Flags of `watch`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Show these processes alone, until Esc
+    /// Show only these processes, until Esc
     #[arg(short, long, value_name = "PID|NAME", conflicts_with = "replay")]
     pid: Option<String>,
 
@@ -118,7 +118,7 @@ fn begin(arguments: &Arguments) -> Result<Watcher> {
     )?)
 }
 
-/// Two samples, for what grows between them.
+/// Takes two samples, to show rates.
 fn once(mut watcher: Watcher, mut recorder: Recorder, arguments: &Arguments) -> Result<Exit> {
     let interrupt = Interrupt::catch()?;
     let focus = Focus {

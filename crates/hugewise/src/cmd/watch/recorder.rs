@@ -10,24 +10,24 @@ use hugewise_monitor::watch::{Header, Line, Sample};
 
 use crate::output;
 
-/// Where samples go, if a file was named.
+/// The file for samples, if the user named one.
 #[derive(Debug)]
 pub(super) struct Recorder(Option<BufWriter<File>>);
 
 impl Recorder {
-    /// Makes the file, unless it holds a record.
+    /// Creates the file, unless it holds a record.
     pub(super) fn begin(path: Option<&Path>) -> Result<Self> {
         output::check_writable("--record", path)?;
         let file = path.map(|path| output::create("--record", path));
         Ok(Self(file.transpose()?.map(BufWriter::new)))
     }
 
-    /// The first line.
+    /// Writes the first line.
     pub(super) fn header(&mut self, header: &Header) -> Result<()> {
         self.line(|| Line::Header(Box::new(header.clone())))
     }
 
-    /// One more sample, whole in the file before the next one.
+    /// Writes one sample, complete before the next one.
     pub(super) fn sample(&mut self, sample: &Sample) -> Result<()> {
         self.line(|| Line::Sample(Box::new(sample.clone())))
     }

@@ -1,4 +1,4 @@
-//! The screen of a recording, in the time in which it was made, or sample by sample.
+//! The screen of a recording, at its original speed or sample by sample.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;
 
-/// So many samples before the one that is shown are its past.
+/// How many earlier samples are kept as history.
 const PAST: usize = 121;
 
 /// Shows a recording until the user quits.
@@ -36,7 +36,7 @@ struct Player {
     state: State,
     samples: Vec<Sample>,
     interval: Duration,
-    /// The place of the sample that is shown.
+    /// The index of the shown sample.
     at: usize,
     due: Instant,
 }
@@ -76,7 +76,7 @@ impl Player {
         Going::On
     }
 
-    /// Shows the next sample, unless the screen holds still.
+    /// Shows the next sample, unless the replay is paused.
     fn play(&mut self) {
         if self.state.pace() == Pace::Live && self.at + 1 < self.samples.len() {
             self.at += 1;

@@ -1,4 +1,4 @@
-//! How long the kernel stalls while the tab of stalls is shown: `trace`, of the whole machine.
+//! Traces kernel stalls on the whole machine while their tab is shown, as `trace` does.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use hugewise_observe::trace::points::{Preset, points};
 use hugewise_observe::trace::{FORMAT, MissingPoint, Trace, Window};
 use hugewise_text::document::Document;
 
-/// A tracing that goes on. Dropping it ends it.
+/// A running trace. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Stalls {
     tracer: Tracer,
@@ -21,12 +21,12 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// Begins to trace the points that cost next to nothing, as far as that is permitted.
+    /// Starts to trace the cheapest points, as far as permitted.
     pub(super) fn begin() -> Result<Self> {
         let mut rare = points();
         rare.retain(|point| Preset::RARE.contains(&point.preset));
         let (mut tracer, missing) = Tracer::start(&Root::real(), &rare, None)?;
-        // What came while the programs were being attached belongs to no window.
+        // Events during the attaching of programs belong to no window.
         tracer.window()?;
         Ok(Self {
             sum: vec![PointWindow::default(); tracer.traced().len()],
@@ -37,7 +37,7 @@ impl Stalls {
         })
     }
 
-    /// What was seen since the beginning, and what cannot be traced without which right.
+    /// The stalls since the start, and the points that cannot be traced, each with the missing privilege.
     pub(super) fn document(&mut self) -> Result<Document> {
         self.tracer.add_window(&mut self.sum)?;
         let seconds = self.began.elapsed().as_secs_f64();

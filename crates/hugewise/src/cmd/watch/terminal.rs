@@ -1,4 +1,4 @@
-//! The terminal: its screen, which is put back whatever ends the program, and its keys.
+//! The terminal: its screen, restored at any end of the program, and its keys.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::Sender;
@@ -14,15 +14,14 @@ use super::draw::draw;
 use super::event::Event;
 use crate::exit;
 
-/// The screen. Dropping it puts the terminal back, and so does a panic before its message is
-/// printed.
+/// The screen. Dropping it restores the terminal; a panic restores it before its message is printed.
 pub(super) struct Screen {
     terminal: DefaultTerminal,
     color: Color,
 }
 
 impl Screen {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(super) fn open(color: Color) -> Result<Self> {
         if !io::stdout().is_terminal() {
             return Err(exit::usage(
@@ -33,10 +32,10 @@ impl Screen {
         Ok(Self { terminal, color })
     }
 
-    /// Draws what the user looks at.
+    /// Draws the current state.
     ///
     /// # Errors
-    /// The terminal is gone, as after a broken connection.
+    /// The terminal is gone, such as after a broken connection.
     pub(super) fn draw(&mut self, state: &mut State) -> io::Result<()> {
         let color = self.color;
         self.terminal.draw(|frame| draw(frame, state, color))?;
@@ -46,12 +45,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing put back.
+        // If the terminal is gone, there is nothing to restore.
         let _ = ratatui::try_restore();
     }
 }
 
-/// Whether drawing failed because the terminal is gone, which is an ordinary end as well.
+/// Returns true if drawing failed because the terminal is gone, which is a normal end as well.
 pub(super) fn is_gone(drawn: io::Result<()>) -> Result<bool> {
     const EIO: i32 = 5;
     match drawn {
@@ -62,7 +61,7 @@ pub(super) fn is_gone(drawn: io::Result<()>) -> Result<bool> {
     }
 }
 
-/// Reads keys in a thread of its own: at a terminal that is gone, reading may never end.
+/// Reads keys in a separate thread, because reading from a closed terminal may never return.
 pub(super) fn read_keys(events: Sender<Event>) -> Result<()> {
     let read = move || {
         loop {

@@ -1,4 +1,4 @@
-//! The cells of a bench, where the program has benches.
+//! The cells of a bench, if the program is built with benches.
 
 #[cfg(feature = "bench")]
 mod drawn;

@@ -10,7 +10,7 @@ use hugewise_experiment::run::trial::Reading;
 
 use crate::exit;
 
-/// Each reading of each cell is missing.
+/// Returns a missing reading for each cell.
 pub fn read(bench: &Bench, _output: &[u8]) -> BTreeMap<String, Reading> {
     let why = || Reading::missing(Missing::not_supported("reading benches in this build"));
     let cells = bench.cells.iter();
@@ -24,12 +24,12 @@ pub fn report<'a>(record: &'a Record, table: Table, path: Option<String>) -> Rep
     Report::new(record, table, path)
 }
 
-/// Nothing is drawn of cells.
+/// Returns no view.
 pub fn view(_record: &Record) -> Option<Box<dyn CellView>> {
     None
 }
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
 /// Always.

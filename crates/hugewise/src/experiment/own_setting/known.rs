@@ -1,5 +1,5 @@
-//! What the rules know of a program: its own settings, among the usual policies and beside a report whose
-//! policies did not reach its pages, and who keeps huge pages from it.
+//! Uses the rules about programs: adds their own settings to the default policies and to reports whose policies did not
+//! reach the pages, and names who keeps huge pages from a program.
 
 use std::path::Path;
 
@@ -9,9 +9,8 @@ use hugewise_experiment::run::plan::arguments::{has_place, holds};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::report::Report;
 
-/// The policy of the arguments by which the program of a command may run faster, where it has them not
-/// yet; the file is what is executed, or a link to it. Where a command has a place for arguments, the
-/// user says which.
+/// The policy with the arguments that may make a command's program faster, unless they are set already. `file` is the
+/// executed file, or a link to it. If the command has a placeholder for arguments, the user chooses them.
 pub fn arguments(file: &Path, command: &[String]) -> Option<Policy> {
     let target = std::fs::canonicalize(file).ok()?;
     let names = [file, &target].map(|path| path.file_name().unwrap_or_default());
@@ -24,8 +23,8 @@ pub fn arguments(file: &Path, command: &[String]) -> Option<Policy> {
     (!is_there).then_some(policy)
 }
 
-/// The report with what is known of the program: who makes it and keeps huge pages from it, and its own setting, where no
-/// policy could be tried.
+/// Adds to the report why the program's makers keep huge pages from it, and the program's own setting if no policy
+/// could be tried.
 pub fn beside_knowledge(report: Report<'_>) -> Report<'_> {
     let of = |program: &str| Knowledge::of_executables(&[program]).ok();
     report

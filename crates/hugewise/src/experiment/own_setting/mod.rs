@@ -1,4 +1,4 @@
-//! A program's own setting for huge pages, where this program has the rules of `advise`.
+//! A program's own setting for huge pages, if this program is built with the rules of `advise`.
 
 #[cfg(feature = "advise")]
 mod known;

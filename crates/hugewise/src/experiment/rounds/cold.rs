@@ -1,4 +1,4 @@
-//! Trials on memory that the hypervisor has taken back: what a cold start costs.
+//! Trials on memory that the hypervisor has taken back: they measure the cost of a cold start.
 
 use std::time::Duration;
 
@@ -15,8 +15,7 @@ use crate::experiment::progress::Progress;
 use crate::experiment::recorder::Recorder;
 
 impl Rounds<'_> {
-    /// Runs those that are worth their time once the rounds ended for `reason`; why the experiment
-    /// ends then.
+    /// Runs the cold trials that are worth their time after the rounds ended for `reason`; returns the final reason.
     pub(super) fn cold_trials(
         &self,
         plan: &Plan,
@@ -33,7 +32,7 @@ impl Rounds<'_> {
         let asked = asked(record)?;
         let is_wanted = match reason {
             Decided | MaxRounds | MaxTime | Measured | Precise => true,
-            // What is recommended is a question whatever else stays open.
+            // A recommendation raises the question even if other questions stay open.
             OutOfReach => asked.is_some(),
             _ => false,
         };
@@ -58,7 +57,7 @@ impl Rounds<'_> {
                 slot: Slot { policy, role },
             };
             let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
-            // The rounds are whole: a signal cuts off nothing that is compared.
+            // The rounds are complete, so a signal cuts off no part of a comparison.
             if flow == Flow::Stop {
                 break;
             }
@@ -67,8 +66,7 @@ impl Rounds<'_> {
         Ok(reason)
     }
 
-    /// The time that the rounds leave to the trials on cold memory behind round `round`, once it is known which policy
-    /// they are about.
+    /// The time to reserve for the cold trials after round `round`, once the policy to test is known.
     pub(super) fn kept_for_cold_trials(&self, record: &Record, round: u32) -> Result<Duration> {
         let pace = self.pace.borrow();
         let forecast = pace.forecast(record.rounds_run(), record.slots(round));
@@ -77,7 +75,7 @@ impl Rounds<'_> {
             return Ok(Duration::ZERO);
         };
         let foreseen = record.cold_trials_to_come(forecast.trial, pace.elapsed());
-        // To find that policy takes time, and before then it changes nothing.
+        // Finding that policy takes time, and early on it makes no difference.
         let is_early = pace.elapsed() + forecast.round() * ROUNDS_AHEAD + foreseen < most;
         if is_early || foreseen.is_zero() {
             return Ok(Duration::ZERO);
@@ -90,11 +88,11 @@ impl Rounds<'_> {
     }
 }
 
-/// A round may take longer than those before it, and a trial of one policy longer than another.
+/// A margin in rounds: a round can take longer than earlier ones, and trials of some policies take longer than others.
 const ROUNDS_AHEAD: u32 = 3;
 
-/// The policy whose runs after a rest are a part of the answer: the one to recommend, or else one whose
-/// effect depends on what ran before.
+/// The policy whose runs after a rest are part of the answer: the one to recommend, or else one whose effect depends on
+/// the previous trial.
 fn asked(record: &Record) -> Result<Option<String>> {
     let table = compare::table(record, &compare::Options::default())?;
     let verdict = &table.verdict;

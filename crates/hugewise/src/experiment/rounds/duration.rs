@@ -1,4 +1,4 @@
-//! The time that an experiment will take, in words.
+//! Forecasts the duration of an experiment and describes it in words.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use hugewise_base::units::rough;
 use hugewise_experiment::run::plan::Bounds;
 use hugewise_text::number::counted;
 
-/// What is known of the time of an experiment.
+/// The timing data of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {
-    /// Since the experiment began.
+    /// The time since the experiment began.
     pub(super) elapsed: Duration,
-    /// What the rest of the warm-up takes.
+    /// The time of the rest of the warm-up.
     pub(super) warm_up: Duration,
-    /// What one trial takes.
+    /// The time of one trial.
     pub(super) trial: Duration,
-    /// Trials of a round.
+    /// Trials per round.
     pub(super) slots: u32,
-    /// The starts of servers between rounds.
+    /// Server starts between rounds.
     pub(super) starts: Starts,
-    /// What may follow the rounds.
+    /// The time of trials that may follow the rounds.
     pub(super) behind: Duration,
 }
 
-/// Starts of all servers, each for so many rounds.
+/// Starts of all servers, each for a number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Starts {
-    /// What one takes; nothing where trials start their servers, or have none.
+    /// The time of one start; zero if trials start their servers, or have none.
     pub(super) each: Duration,
     /// Rounds between two starts.
     pub(super) rounds: u32,
-    /// Rounds that were run.
+    /// Completed rounds.
     pub(super) done: u32,
 }
 
 impl Starts {
-    /// What they take among so many more rounds. The start before the first round is over.
+    /// The time for starts within this many more rounds, without the start before the first round.
     fn among(self, rounds: u32) -> Duration {
         let before = |round: u32| round.saturating_sub(1) / self.rounds.max(1);
         self.each * (before(self.done + rounds) - before(self.done))
@@ -43,17 +43,17 @@ impl Starts {
 }
 
 impl Forecast {
-    /// What one round takes.
+    /// The time of one round.
     pub(super) fn round(&self) -> Duration {
         self.trial * self.slots
     }
 
-    /// When the next round begins, from the beginning of the experiment: the warm-up counts.
+    /// The start of the next round, measured from the beginning of the experiment; the warm-up counts.
     fn begin(&self) -> Duration {
         self.elapsed + self.warm_up
     }
 
-    /// The same if what is to come takes this share of the time.
+    /// The forecast if the remaining work takes this share of the time.
     pub(super) fn at_pace(self, share: f64) -> Self {
         Self {
             warm_up: self.warm_up.mul_f64(share),
@@ -66,12 +66,12 @@ impl Forecast {
         }
     }
 
-    /// When so many more rounds are over, from the beginning of the experiment.
+    /// The end of this many more rounds, measured from the beginning of the experiment.
     pub(super) fn after(&self, rounds: u32) -> Duration {
         self.begin() + self.round() * rounds + self.starts.among(rounds)
     }
 
-    /// How many more rounds fit into a time that the experiment may take.
+    /// How many more rounds fit into a time limit of the experiment.
     pub(super) fn rounds_in(&self, most: Duration) -> u32 {
         let left = most.saturating_sub(self.begin()).as_secs_f64();
         let mut rounds = (left / self.round().as_secs_f64().max(1e-9)) as u32;
@@ -81,7 +81,7 @@ impl Forecast {
         rounds
     }
 
-    /// The longest that the experiment can take, where so many rounds are done.
+    /// The longest duration of the experiment, after this many rounds.
     pub(super) fn longest(&self, bounds: &Bounds, done: u32) -> Duration {
         let all = self.after(bounds.max_rounds.saturating_sub(done)) + self.behind;
         let least = bounds.least_rounds.unwrap_or(0).saturating_sub(done);
@@ -94,8 +94,7 @@ impl Forecast {
     }
 }
 
-/// What is to come, before the first round, of which `arms` says what it compares; `fewest` rounds can
-/// decide.
+/// Announces the experiment before the first round. `arms` describes what it compares; `fewest` rounds can decide.
 pub(super) fn plan_text(
     forecast: &Forecast,
     arms: Option<&str>,
@@ -115,7 +114,7 @@ pub(super) fn plan_text(
         let behind = match forecast.behind {
             Duration::ZERO => String::new(),
             behind => format!(
-                ", {} more for runs after a rest where a policy helps",
+                ", {} more for runs after a rest if a policy helps",
                 rough(behind)
             ),
         };
@@ -132,9 +131,9 @@ pub(super) fn plan_text(
     )
 }
 
-/// `about 90 s in all, up to 2 min with runs after a rest where a policy helps`.
+/// Returns `about 90 s in all, up to 2 min with runs after a rest if a policy helps`.
 fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
-    // The rounds that can decide are run even where they take longer than was foreseen.
+    // The fewest rounds that can decide are run even if they take longer than forecast.
     let bound = match bounds.least_rounds {
         Some(_) => "about",
         None => "at most",
@@ -146,13 +145,13 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
     let behind = match with == without {
         true if forecast.behind.is_zero() => String::new(),
-        true => ", with runs after a rest where a policy helps".to_owned(),
-        false => format!(", up to {with} with runs after a rest where a policy helps"),
+        true => ", with runs after a rest if a policy helps".to_owned(),
+        false => format!(", up to {with} with runs after a rest if a policy helps"),
     };
     format!("{bound} {without} in all{behind}")
 }
 
-/// What was asked for is less than can decide.
+/// A warning if the limits are too low to decide.
 fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String> {
     if bounds.max_rounds < fewest {
         return Some(format!(
@@ -174,7 +173,7 @@ fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String
     })
 }
 
-/// Why a time in which not one round fits is refused.
+/// The message that refuses a time limit shorter than one round.
 pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> String {
     format!(
         "{} allow no round: the warm-up takes {}, and a round of {} trials takes {}; --max-time {} \
@@ -188,7 +187,7 @@ pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> Strin
     )
 }
 
-/// A time as a flag takes it, with a tenth to spare.
+/// A time in the form of a flag, with a margin of a tenth.
 fn flag(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -242,7 +241,7 @@ mod tests {
         }
     }
 
-    /// A plan said 2 min 30 s of a server that took 3 min 18 s.
+    /// A plan forecast 2 min 30 s for a server that took 3 min 18 s.
     #[test]
     fn the_starts_of_servers_take_their_time() {
         let before = forecast(2000);
@@ -304,11 +303,11 @@ mod tests {
         says(0, "about 6.8 s in all");
         says(
             34,
-            "about 6.8 s in all, up to 41 s with runs after a rest where a policy helps",
+            "about 6.8 s in all, up to 41 s with runs after a rest if a policy helps",
         );
         says(
             300,
-            "up to 5 min 10 s with runs after a rest where a policy helps",
+            "up to 5 min 10 s with runs after a rest if a policy helps",
         );
     }
 
@@ -327,7 +326,7 @@ mod tests {
         );
     }
 
-    /// During the warm-up the sum is the same as after it: one run was told two times.
+    /// The total is the same during the warm-up as after it: one run was announced with two times.
     #[test]
     fn the_rest_of_the_warm_up_counts() {
         let after = forecast(4000);
@@ -341,7 +340,7 @@ mod tests {
         let text = |it| plan_text(it, FOUR, &bounds(80, None), 6);
         assert_eq!(text(&during), text(&after));
         assert_eq!(during.rounds_in(most), 0);
-        // A first trial that found a cold cache proves nothing yet.
+        // A first trial on a cold cache proves nothing yet.
         assert_eq!(during.at_pace(0.5).rounds_in(most), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The hold of the main process at its end, which a program that allows no tracer fails from.
+//! Holds the main process at its exit. A program that allows no tracer fails because of that.
 
 use std::cell::Cell;
 
@@ -12,11 +12,11 @@ use super::{Place, Rounds};
 use crate::options::{Options, Switch};
 use crate::stderr::message;
 
-/// The handling of the main process at its end, and its proof.
+/// How the main process is handled at its exit, and whether the program is known to tolerate that.
 #[derive(Debug)]
 pub(super) struct Hold {
     at_exit: Cell<AtExit>,
-    /// The first trial that only this traces has not shown yet that the program bears it.
+    /// True until the first trial that only the hold traces shows that the program tolerates it.
     is_open: Cell<bool>,
 }
 
@@ -35,7 +35,7 @@ impl Hold {
         self.at_exit.get()
     }
 
-    /// Takes the question if a trial answers it or asks for a proof; returns true if it asks.
+    /// Closes the question if this trial settles it or needs a proof; returns true if it needs one.
     fn asks(&self, header: &Header, trial: &Trial) -> bool {
         let plan = &header.plan;
         let is_alone = !header.realisations[&trial.policy].is_traced();
@@ -53,8 +53,8 @@ fn fails_by_itself(trial: &Trial) -> bool {
 }
 
 impl Rounds<'_> {
-    /// Runs a trial. If the command fails while it is held, it is run without that, and held again: the hold is given up
-    /// if both show that it alone makes the command fail.
+    /// Runs a trial. If the command fails while held, runs it once without the hold and once with it. Gives up the hold
+    /// if both show that only the hold makes the command fail.
     pub(super) fn held_or_spared(
         &self,
         header: &Header,

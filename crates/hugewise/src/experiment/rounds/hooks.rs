@@ -1,4 +1,4 @@
-//! Shell lines of the user's own around the trials.
+//! The user's shell lines before and after trials.
 
 use hugewise_linux::spawn;
 
@@ -6,13 +6,13 @@ use super::Rounds;
 use crate::interrupt::Interrupt;
 
 impl Rounds<'_> {
-    /// A hook before something; not run after an interrupt.
+    /// Runs a hook before something, unless interrupted.
     pub(super) fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
         self.hook_until(self.interrupt, name, line)
     }
 
-    /// A hook that tidies up. It runs after an interrupt as well, and only a further signal
-    /// ends it: a server that `--prepare` started must not stay because of a Ctrl-C.
+    /// Runs a clean-up hook. It runs after an interrupt as well, and only a further signal ends it: a Ctrl-C must not
+    /// leave behind a server that `--prepare` started.
     pub(super) fn closing_hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
         if !self.interrupt.asked() {
             return self.hook(name, line);

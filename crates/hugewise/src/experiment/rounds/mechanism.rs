@@ -1,4 +1,4 @@
-//! Policies whose means breaks the command: another means, or none.
+//! Policies whose mechanism breaks the command: they get another mechanism, or are dropped.
 
 use anyhow::Result;
 use hugewise_experiment::run::policy::realise::{Realisation, realise};
@@ -12,8 +12,8 @@ use crate::experiment::recorder::Recorder;
 use crate::paths;
 
 impl Rounds<'_> {
-    /// Puts policies in force by another means if the first trials showed that theirs breaks the command. A policy without
-    /// another means is dropped.
+    /// Applies policies by another mechanism if the first trials showed that theirs breaks the command. Drops a policy
+    /// without an alternative.
     pub(super) fn settle_clashes(
         &self,
         round: u32,

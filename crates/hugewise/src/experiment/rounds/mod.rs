@@ -1,4 +1,4 @@
-//! The rounds of an experiment: warm up, then every policy once a round until it is enough.
+//! The rounds of an experiment: a warm-up, then every policy once per round until the data suffice.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ use servers::Servers;
 use time::Next;
 use trial::tell_latencies;
 
-/// What all trials of an experiment share.
+/// The state that all trials of an experiment share.
 #[derive(Debug)]
 pub struct Rounds<'a> {
     root: &'a Root,
@@ -60,41 +60,41 @@ pub struct Rounds<'a> {
     audience: Audience,
     /// The settings files that any policy writes.
     files: Vec<String>,
-    /// The output of the trials, where it is kept.
+    /// The output of the trials, if it is kept.
     trial_output: Option<TrialOutput>,
-    /// What the hardware can count, or why nothing.
+    /// The available hardware counters, or why there are none.
     counters: std::result::Result<CounterPlan, Missing>,
-    /// The kernel's stalls, where they are timed.
+    /// The kernel stalls, if they are timed.
     stalls: Option<RefCell<Stalls>>,
-    /// What runtimes make of each policy.
+    /// How runtimes apply each policy.
     runtimes: Runtimes,
     /// Policies that cannot act on the program.
     idle: IdlePolicies,
-    /// In which state free memory is kept.
+    /// The fragmentation of free memory.
     fragmentation: Option<&'a Fragmentation<'a>>,
-    /// In which state the host keeps free memory.
+    /// The state of free memory in the host.
     free_memory: FreeMemory<'a>,
-    /// The servers of all policies, where they live at once.
+    /// The servers of all policies, if they run at the same time.
     servers: RefCell<Option<Servers>>,
-    /// Whether it was reported that a server did not end in time.
+    /// Set once a server that did not end in time was reported.
     killing_reported: Cell<bool>,
-    /// How fast the experiment goes.
+    /// The speed of the experiment.
     pace: RefCell<Pace>,
-    /// Whether it was said that the command leaves processes behind.
+    /// Set once left-over processes of the command were reported.
     outlived_told: Cell<bool>,
-    /// Whether the warm-up is over.
+    /// Set after the warm-up.
     is_warm: Cell<bool>,
-    /// Whether the main process is held at its end.
+    /// Whether the main process is held at its exit.
     hold: Hold,
-    /// Whether it was said what is to come.
+    /// Set once the plan was announced.
     plan_told: Cell<bool>,
     telling: Telling,
 }
 
-/// Where a trial stands in the experiment.
+/// The position of a trial in the experiment.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Number in the record; `None` for a trial that is not measured.
+    /// Number in the record; `None` for an unmeasured trial.
     index: Option<u32>,
     round: u32,
     slot: Slot,
@@ -112,7 +112,7 @@ fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<Ref
 }
 
 impl<'a> Rounds<'a> {
-    /// Prepares what all trials share; `identity` is the user of the workload.
+    /// Prepares the state that all trials share; `identity` is the user of the workload.
     pub fn new(
         root: &'a Root,
         options: &'a Options,
@@ -159,7 +159,7 @@ impl<'a> Rounds<'a> {
         })
     }
 
-    /// The same, with free memory in a stated state.
+    /// Sets the fragmentation of free memory.
     pub fn in_state(self, fragmentation: Option<&'a Fragmentation<'a>>) -> Self {
         Self {
             fragmentation,
@@ -167,7 +167,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
+    /// Runs all rounds, with `--setup` before and `--cleanup` after, even if they fail.
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
         let progress = Progress::begin(self.audience, self.telling);
         let measured = match self.hook("--setup", self.options.setup.as_deref()) {
@@ -196,7 +196,7 @@ impl<'a> Rounds<'a> {
         self.cold_trials(plan, recorder, machine, progress, reason)
     }
 
-    /// The warm-up, then rounds until it is enough.
+    /// Runs the warm-up, then rounds until the data suffice.
     fn all_rounds(
         &self,
         recorder: &mut Recorder,
@@ -213,7 +213,7 @@ impl<'a> Rounds<'a> {
             if round == first {
                 self.check_time(recorder.record(), progress)?;
             }
-            // What was dropped is not in it any more.
+            // The plan has changed if policies were dropped.
             let plan = &recorder.record().header.plan.clone();
             match self.round(plan, round, recorder, machine, progress)? {
                 Flow::Go => {}
@@ -233,7 +233,7 @@ impl<'a> Rounds<'a> {
         Ok(StopReason::MaxRounds)
     }
 
-    /// Whether the data suffice after a round, or the time is over.
+    /// Decides after a round whether the data suffice or the time is over.
     fn judge(
         &self,
         round: u32,
@@ -265,10 +265,10 @@ impl<'a> Rounds<'a> {
                 return Ok(so_far_text(so_far.rounds, &[]));
             }
             let mut rows = running(recorder.record()).map_err(exit::usage)?;
-            // With one policy there is nothing to compare, and no control.
+            // A single policy has no comparison, and no control.
             let compares = !rows.is_empty();
             let record = recorder.record();
-            // What was decided or dropped does not change any more, and an overhead control is no question of the user's.
+            // Decided and dropped policies no longer change, and overhead controls do not interest the user.
             rows.retain(|row| {
                 let is_overhead_control = record.header.plan.is_overhead_control(&row.policy);
                 record.is_run(&row.policy, round + 1) && !is_overhead_control
@@ -281,7 +281,7 @@ impl<'a> Rounds<'a> {
         Ok(None)
     }
 
-    /// What comes before a round: servers that live through it, or before the first a warm-up.
+    /// Prepares a round: starts long-lived servers, or runs the warm-up before the first round.
     fn before_round(
         &self,
         round: u32,
@@ -299,8 +299,8 @@ impl<'a> Rounds<'a> {
         self.warm_up(record, machine, progress)
     }
 
-    /// Drops the policies that turned out to be idle. Servers that live are those of the plan as
-    /// it was, so they are stopped, and the next round starts others.
+    /// Drops the policies that turned out to be ineffective. Running servers belong to the old plan, so they are
+    /// stopped, and the next round starts others.
     fn drop_idle(&self, round: u32, recorder: &mut Recorder, progress: &Progress) -> Result<()> {
         if self.idle.is_empty() {
             return Ok(());
@@ -315,7 +315,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// One round: every trial of the plan, recorded.
+    /// Runs one round: records every trial of the plan.
     fn round(
         &self,
         plan: &Plan,
@@ -368,12 +368,12 @@ fn written_files(header: &Header) -> Vec<String> {
     paths.into_iter().cloned().collect()
 }
 
-/// Whether the experiment goes on.
+/// Whether the experiment continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Go,
     /// A signal asks for the end.
     Stop,
-    /// The round takes longer than was foreseen, and its time is over.
+    /// The round takes longer than forecast, and its time is over.
     TimeOver,
 }

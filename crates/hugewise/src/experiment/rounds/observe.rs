@@ -1,4 +1,4 @@
-//! One trial: the command, or the server with its load, in its surroundings.
+//! One trial: the command, or the server with its load, in its environment.
 
 use anyhow::{Context, Result};
 use hugewise_experiment::run::plan::LatencySource;
@@ -20,7 +20,7 @@ use crate::experiment::workload::Workload;
 use crate::options::{Streams, Switch};
 
 impl Rounds<'_> {
-    /// Runs the workload once under a policy that is in force.
+    /// Runs the workload once under the active policy.
     pub(super) fn observe(
         &self,
         header: &Header,
@@ -73,7 +73,7 @@ impl Rounds<'_> {
         Ok(observed)
     }
 
-    /// Does something with the server of a place, its surroundings and what observes it.
+    /// Starts the server of a place with its observers, and calls a function with it.
     pub(super) fn on_stage<T>(
         &self,
         header: &Header,
@@ -105,7 +105,7 @@ impl Rounds<'_> {
         act(stage).context("watching the service")
     }
 
-    /// The surroundings of the server, and those of its load.
+    /// The environments of the server and of its load.
     fn launches(
         &self,
         plan: &Plan,
@@ -132,7 +132,7 @@ impl Rounds<'_> {
         (server, load)
     }
 
-    /// Once, because it would be the same of every server. After a signal no server is given its time.
+    /// Reports this only once, because every server would be the same. After a signal no server gets its grace time.
     pub(super) fn report_killing(&self, driving: &plan::Service, ended: Option<ServerEnd>) {
         let was_late = ended == Some(ServerEnd::Killed) && !self.interrupt.asked();
         if !was_late || self.killing_reported.replace(true) {
@@ -149,7 +149,7 @@ impl Rounds<'_> {
         ));
     }
 
-    /// All but the command and what a policy does to it.
+    /// The environment of the command, without the command and the policy's changes to it.
     fn surroundings(&self, plan: &Plan) -> Launch {
         let from_stdout = |source: &LatencySource| {
             source.place == hugewise_experiment::run::plan::LatencyPlace::Stdout

@@ -1,4 +1,4 @@
-//! Time: how long a round takes, how many there is time for, and when there is none left.
+//! Pace: how long a round takes, how many rounds fit into the time, and when the time is over.
 
 use std::time::{Duration, Instant};
 
@@ -12,31 +12,31 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use super::duration::{Forecast, Starts, refusal};
 use crate::exit;
 
-/// What a trial may take later, as a share of what the first ones took.
+/// The share of the first trials' time that later trials may take.
 const FASTER: f64 = 0.5;
 
-/// How fast an experiment goes.
+/// The speed of an experiment.
 #[derive(Debug)]
 pub(super) struct Pace {
     began: Instant,
-    /// Of each unmeasured trial, in seconds.
+    /// The time of each unmeasured trial, in seconds.
     warm_up: Vec<f64>,
-    /// Unmeasured trials that are still to come.
+    /// Unmeasured trials still to run.
     warm_up_ahead: u32,
     /// When the first measured trial began.
     measuring: Option<Instant>,
     /// Measured trials.
     trials: u32,
-    /// What starting servers took since then.
+    /// The total time of server starts since then.
     starts: Duration,
-    /// What the last start of all servers took.
+    /// The time of the last start of all servers.
     last_start: Duration,
     /// Rounds between two starts.
     rounds_per_start: u32,
 }
 
 impl Pace {
-    /// An experiment that begins now.
+    /// Starts the clock of an experiment.
     pub(super) fn begin() -> Self {
         Self {
             began: Instant::now(),
@@ -50,18 +50,18 @@ impl Pace {
         }
     }
 
-    /// What it took so far.
+    /// The time since the start.
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// An unmeasured trial is over, and so many are to come.
+    /// Notes the end of an unmeasured trial, with `ahead` more to run.
     pub(super) fn warmed_up(&mut self, since: Instant, ahead: u32) {
         self.warm_up.push(since.elapsed().as_secs_f64());
         self.warm_up_ahead = ahead;
     }
 
-    /// All servers were started, for so many rounds.
+    /// Notes the start of all servers for this many rounds.
     pub(super) fn servers_started(&mut self, since: Instant, rounds: u32) {
         self.last_start = since.elapsed();
         self.rounds_per_start = rounds;
@@ -70,18 +70,17 @@ impl Pace {
         }
     }
 
-    /// A measured trial begins.
+    /// Notes the start of a measured trial.
     pub(super) fn trial_begins(&mut self) {
         self.measuring.get_or_insert_with(Instant::now);
     }
 
-    /// A measured trial is over.
+    /// Notes the end of a measured trial.
     pub(super) fn trial_over(&mut self) {
         self.trials += 1;
     }
 
-    /// What a trial takes, all that belongs to it included. The warm-up tells it as long as
-    /// nothing was measured.
+    /// The time of one trial with its overhead. Uses the warm-up until a trial was measured.
     pub(super) fn trial(&self) -> Option<Duration> {
         match self.measuring {
             Some(since) if self.trials > 0 => {
@@ -91,7 +90,7 @@ impl Pace {
         }
     }
 
-    /// What is known of the time of an experiment with so many rounds done, whose rounds have so many trials.
+    /// The forecast of an experiment after `done` rounds, with `slots` trials per round.
     pub(super) fn forecast(&self, done: u32, slots: usize) -> Option<Forecast> {
         let trial = self.trial()?;
         Some(Forecast {
@@ -108,7 +107,7 @@ impl Pace {
         })
     }
 
-    /// How many more rounds there is time for.
+    /// How many more rounds fit into the time.
     pub(super) fn rounds_left(&self, bounds: &Bounds, done: u32, slots: usize) -> u32 {
         let planned = bounds.max_rounds.saturating_sub(done);
         let fit = self
@@ -118,7 +117,7 @@ impl Pace {
         fit.map_or(planned, |fit| fit.min(planned))
     }
 
-    /// The longest that the experiment can still take.
+    /// The longest remaining time of the experiment.
     pub(super) fn time_left(&self, bounds: &Bounds, done: u32, slots: usize) -> Option<Duration> {
         let forecast = self.forecast(done, slots)?;
         Some(
@@ -128,7 +127,7 @@ impl Pace {
         )
     }
 
-    /// Whether the next round would end too late. `starts` is how often its servers start.
+    /// Returns true if the next round would end too late. `starts` is the number of its server starts.
     pub(super) fn is_over(&self, bounds: &Bounds, done: u32, slots: usize, starts: u32) -> bool {
         let Some(most) = bounds.max_time else {
             return false;
@@ -141,18 +140,18 @@ impl Pace {
         self.elapsed() + self.last_start * starts + round > most
     }
 
-    /// Refuses during the warm-up a time in which not one round fits, even if what is to come takes so
-    /// much less than what was: a first trial finds a cold page cache.
+    /// Refuses during the warm-up a time limit that is too short for one round, even if later trials are faster by
+    /// `FASTER`: the first trial finds a cold page cache.
     pub(super) fn check_early(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
         self.check_at(FASTER, bounds, slots, fewest)
     }
 
-    /// Refuses a time in which not one round fits.
+    /// Refuses a time limit that is too short for one round.
     pub(super) fn check(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
         self.check_at(1.0, bounds, slots, fewest)
     }
 
-    /// Refuses a time in which not one round fits if what is to come takes this share of the time.
+    /// Refuses a time limit that is too short for one round if the remaining work takes this share of the time.
     fn check_at(&self, share: f64, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
         let (Some(forecast), Some(most), None) = (
             self.forecast(0, slots),
@@ -168,9 +167,9 @@ impl Pace {
     }
 }
 
-/// Why no further round is needed, if so.
+/// Returns why no further round is needed, if so.
 pub(super) fn stop(record: &Record, so_far: &Progress) -> Option<StopReason> {
-    // A server may fail by chance, such as for want of a port.
+    // A server can fail by chance, such as when no port is free.
     let enough = if record.header.plan.service.is_some() {
         2
     } else {
@@ -180,7 +179,7 @@ pub(super) fn stop(record: &Record, so_far: &Progress) -> Option<StopReason> {
     nothing.flatten().or(so_far.stop)
 }
 
-/// Why more rounds would bring nothing either.
+/// Returns why more rounds cannot help, if so.
 fn nothing_to_judge(record: &Record) -> Option<StopReason> {
     let metric = &record.header.plan.verdict_metric;
     let judged = |trial: &Trial| match trial.readings.get(metric) {

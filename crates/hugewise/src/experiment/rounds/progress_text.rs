@@ -21,7 +21,7 @@ pub(super) fn failure(trial: &Trial) -> String {
     text
 }
 
-/// What is known after so many rounds.
+/// The estimates after this many rounds.
 pub fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     let rounds = counted(rounds.into(), "round");
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
@@ -35,7 +35,7 @@ pub fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     })
 }
 
-/// What is going on where no policy is open any more. These rounds are no rounds of the report, which compares in none of
+/// The status after every policy is decided. These rounds are not counted in the report, which compares nothing in
 /// them.
 pub(super) const CONTROL: &str =
     "the policies are done, the baseline runs against itself as the control";

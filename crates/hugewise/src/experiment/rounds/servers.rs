@@ -21,27 +21,27 @@ use crate::exit;
 use crate::experiment::progress::Progress;
 use crate::stderr::message;
 
-/// A server that was started, or the trial that came to nothing.
+/// A started server, or the failed trial.
 type Start = std::result::Result<LiveServer, Box<TrialObservation>>;
 
-/// Servers that live at once, one for each slot of a round.
+/// Servers that run at the same time, one for each slot of a round.
 #[derive(Debug)]
 pub(super) struct Servers {
     windows: Windows,
     slots: Vec<Server>,
 }
 
-/// The server of one slot, or the trial that its start came to.
+/// The server of one slot, or the trial in which its start failed.
 #[derive(Debug)]
 struct Server {
     slot: Slot,
     live: Start,
-    /// Whether a measured trial has loaded it.
+    /// True if a measured trial has loaded it.
     measured: bool,
 }
 
 impl Servers {
-    /// None yet, where the trials of a plan are windows.
+    /// Makes an empty set if the trials of the plan are windows.
     pub(super) fn of(plan: &Plan) -> Option<Self> {
         let windows = plan.service.as_ref()?.interleave.windows()?;
         Some(Self {
@@ -80,14 +80,14 @@ impl Servers {
         Ok(observed)
     }
 
-    /// The memory of each server that runs, in bytes.
+    /// The memory of each running server, in bytes.
     fn memory(&self, root: &Root) -> Vec<u64> {
         let live = self.slots.iter().filter_map(|it| it.live.as_ref().ok());
         live.map(|live| live.memory_bytes(root)).collect()
     }
 }
 
-/// One start is one reading, in the first trial after it.
+/// The start time is one reading, in the first trial after it.
 fn started_before() -> Reading {
     Reading::missing(Missing::NotCounted {
         obstacle: "the server was started for an earlier trial".to_owned(),
@@ -100,13 +100,13 @@ fn driving(header: &Header) -> Result<&Service> {
 }
 
 impl Rounds<'_> {
-    /// The start that the trials of a round belong to, where they are windows.
+    /// The start that the trials of a round belong to, if they are windows.
     pub(super) fn start_of(&self, round: u32) -> Option<u32> {
         let servers = self.servers.borrow();
         servers.as_ref().map(|it| it.windows.start_of(round))
     }
 
-    /// The round to begin with: one before which servers start.
+    /// The round to begin with: one that begins with a server start.
     pub(super) fn first_round(&self, record: &Record) -> u32 {
         let next = record.next_round();
         let servers = self.servers.borrow();
@@ -115,8 +115,7 @@ impl Rounds<'_> {
         })
     }
 
-    /// Starts all servers anew where it is time for that. Where memory does not allow it, trials
-    /// start their own from then on.
+    /// Restarts all servers if this round requires it. If memory is too short, each later trial starts its own server.
     pub(super) fn start_servers(
         &self,
         record: &Record,
@@ -155,14 +154,14 @@ impl Rounds<'_> {
         Ok(Flow::Go)
     }
 
-    /// Whether all servers start anew before a round.
+    /// Returns true if all servers restart before a round.
     pub(super) fn servers_due(&self, round: u32) -> bool {
         let servers = self.servers.borrow();
         let due = |it: &Servers| it.windows.begins_at(round) || it.slots.is_empty();
         servers.as_ref().is_some_and(due)
     }
 
-    /// Starts one server and loads it as often as the plan warms up.
+    /// Starts one server and applies the warm-up loads of the plan.
     fn start_server(
         &self,
         header: &Header,
@@ -198,7 +197,7 @@ impl Rounds<'_> {
         Ok(Flow::Go)
     }
 
-    /// A server that was started while its policy was in force.
+    /// Starts a server under its policy.
     fn started(&self, header: &Header, place: Place, machine: &mut Machine) -> Result<Start> {
         let policy = &header.plan.policies[place.slot.policy].name;
         let applied = machine.apply(&header.realisations[policy]);
@@ -210,7 +209,7 @@ impl Rounds<'_> {
         Ok(live)
     }
 
-    /// Memory is short: each trial starts its server, or the experiment ends.
+    /// Memory is short: each trial starts its own server, or the experiment ends.
     fn do_without(
         &self,
         header: &Header,
@@ -232,7 +231,7 @@ impl Rounds<'_> {
         Ok(Flow::Go)
     }
 
-    /// Stops all servers that live.
+    /// Stops all running servers.
     pub(super) fn stop_servers(&self, header: &Header) -> Result<()> {
         let mut servers = self.servers.borrow_mut();
         let slots = servers.as_mut().map(|it| std::mem::take(&mut it.slots));

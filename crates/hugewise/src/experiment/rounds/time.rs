@@ -1,4 +1,4 @@
-//! The time limit of an experiment: messages about it, and whether it is over.
+//! The time limit of an experiment: its messages, and the check whether it is over.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use super::duration::{Forecast, plan_text};
 use crate::experiment::plan::USUAL_BENCH_TIME;
 use crate::experiment::progress::{Progress, Telling};
 
-/// A round that began in time may end so much later than planned.
+/// Factor by which the time of a round that began in time may exceed the plan.
 const OVERRUN: f64 = 1.1;
 
-/// A round for which there may be no time.
+/// A round that may not fit into the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next {
     pub(super) round: u32,
-    /// How many rounds were run.
+    /// Completed rounds.
     pub(super) done: u32,
-    /// What has to be left when it is over.
+    /// The time to reserve after this round.
     pub(super) kept: Duration,
 }
 
 impl Rounds<'_> {
-    /// The same, of which this is told.
+    /// Sets the kind of progress messages.
     pub fn telling(self, telling: Telling) -> Self {
         Self {
-            // What a design takes is said before it begins.
+            // A design announces its time before it begins.
             plan_told: Cell::new(telling == Telling::Rows),
             telling,
             ..self
         }
     }
 
-    /// Whether there is no time for the next round.
+    /// Returns true if there is no time for the next round.
     pub(super) fn is_time_over(&self, next: Next, record: &Record, progress: &Progress) -> bool {
         let Next { round, done, kept } = next;
         let mut bounds = record.header.plan.bounds;
@@ -56,22 +56,22 @@ impl Rounds<'_> {
         over
     }
 
-    /// Whether the time is over by so much that the round is given up: the `done` rounds before
-    /// were faster than this one. Rounds without which nothing can be decided are never given up.
+    /// Returns true if the time is exceeded so far that the round is abandoned because it is slower than the `done`
+    /// rounds before. Rounds that a decision needs are never abandoned.
     pub(super) fn is_overdue(&self, bounds: &Bounds, done: u32) -> bool {
         let is_due = bounds.least_rounds.is_none_or(|least| done >= least);
         let latest = bounds.max_time.map(|most| most.mul_f64(OVERRUN));
         is_due && latest.is_some_and(|latest| self.pace.borrow().elapsed() > latest)
     }
 
-    /// The longest that the experiment can still take.
+    /// The longest remaining time of the experiment.
     pub(super) fn time_left(&self, record: &Record, round: u32) -> Option<Duration> {
         let bounds = &record.header.plan.bounds;
         let pace = self.pace.borrow();
         pace.time_left(bounds, record.rounds_run(), record.slots(round))
     }
 
-    /// Says once what is to come, as soon as it is known what a trial takes.
+    /// Announces the plan once, as soon as the time of a trial is known.
     pub(super) fn tell_plan(&self, record: &Record, progress: &Progress) {
         let plan = &record.header.plan;
         let next = record.next_round();
@@ -83,7 +83,7 @@ impl Rounds<'_> {
         };
         self.plan_told.set(true);
         let left = plan.bounds.max_rounds.saturating_sub(done);
-        // Where the first trials failed, the only round is over before it is known what one takes.
+        // If the first trials fail, the only round is over before the time of a trial is known.
         if left == 0 {
             return;
         }
@@ -105,7 +105,7 @@ impl Rounds<'_> {
         ));
     }
 
-    /// What a round compares; `None` where one policy is measured. An overhead control is a control too.
+    /// Describes the arms of a round; `None` for a single policy. An overhead control counts as a control.
     fn arms(&self, record: &Record) -> Option<String> {
         let plan = &record.header.plan;
         let next = record.next_round();
@@ -130,7 +130,7 @@ impl Rounds<'_> {
         })
     }
 
-    /// Refuses a time in which nothing can be measured, as soon as the warm-up proves it.
+    /// Refuses a time limit in which nothing can be measured, as soon as the warm-up proves it.
     pub(super) fn check_early(&self, record: &Record) -> Result<()> {
         let plan = &record.header.plan;
         if has_usual_time(plan) {
@@ -143,7 +143,7 @@ impl Rounds<'_> {
         pace.check_early(&plan.bounds, slots, fewest(record))
     }
 
-    /// Says what is to come, and refuses a time in which nothing can be measured.
+    /// Announces the plan, and refuses a time limit in which nothing can be measured.
     pub(super) fn check_time(&self, record: &Record, progress: &Progress) -> Result<()> {
         let plan = &record.header.plan;
         let slots = record.slots(record.next_round());
@@ -156,24 +156,23 @@ impl Rounds<'_> {
     }
 }
 
-/// Longer lists of policies are counted: names of what a program sets itself are long.
+/// Maximum length of a list of names; longer lists show a count, because a program's own settings have long names.
 const NAMED: usize = 50;
 
-/// The names of a few policies; `None` where they are too many for a line.
+/// The names of a few policies; `None` if they are too long for a line.
 fn named(policies: &[&str]) -> Option<String> {
     let names = policies.iter().map(|name| plain(name));
     let names = names.collect::<Vec<String>>().join(", ");
     (names.chars().count() <= NAMED).then_some(names)
 }
 
-/// Whether this is a bench whose time nobody shortened: on a slow machine it shows the round that it
-/// has.
+/// Returns true for a bench with at least the default time: on a slow machine it shows its single round.
 fn has_usual_time(plan: &Plan) -> bool {
     let is_usual = |time| time >= USUAL_BENCH_TIME;
     plan.bench.is_some() && plan.bounds.max_time.is_none_or(is_usual)
 }
 
-/// The fewest rounds that are missing for an answer.
+/// The fewest rounds still missing for an answer.
 fn fewest(record: &Record) -> u32 {
     let fewest = first_answer(&record.header.plan);
     fewest.saturating_sub(record.rounds_run()).max(1)

@@ -1,4 +1,4 @@
-//! One trial: its policy in force, its workload run, its row.
+//! One trial: applies its policy, runs its workload, returns its row.
 
 use anyhow::Result;
 use hugewise_experiment::loadgen::Failures;
@@ -44,7 +44,7 @@ impl Rounds<'_> {
         Ok((trial, flow))
     }
 
-    /// Runs the trial after what comes before it; and whether it was interrupted.
+    /// Runs the trial after its preparation; also returns whether it was interrupted.
     pub(super) fn prepared(
         &self,
         header: &Header,
@@ -65,8 +65,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Puts the policy in force, runs the workload, and takes the policy back; and whether the
-    /// trial was interrupted.
+    /// Applies the policy, runs the workload, and reverts the policy; also returns whether the trial was interrupted.
     fn in_force(
         &self,
         header: &Header,
@@ -109,7 +108,7 @@ impl Rounds<'_> {
         Ok((trial, interrupted))
     }
 
-    /// Says once that the command leaves processes behind.
+    /// Reports once that the command leaves processes behind.
     pub(super) fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
         let Some(sentence) = outlived(trial.outlived) else {
             return;
@@ -119,8 +118,8 @@ impl Rounds<'_> {
         }
     }
 
-    /// What comes before a trial: `--prepare`, then the state of free memory. It is made before
-    /// the policy is in force, which may forbid huge pages, and outside of what is measured.
+    /// Prepares a trial: `--prepare`, then the state of free memory. This happens outside the measurement and before
+    /// the policy is applied, because the policy may forbid huge pages.
     fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
@@ -145,7 +144,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Fails a trial that ended as it should, but in which more requests failed than were answered.
+/// Fails a trial that ended normally but in which more requests failed than succeeded.
 fn note_failures(trial: &mut Trial, failures: Option<Failures>) {
     if let (Some(Failures { failed, sent }), true, false) =
         (failures, trial.succeeded(), trial.failure_ignored)
@@ -160,8 +159,7 @@ fn timeline(observed: &mut TrialObservation, times: &Result<Times, Unrelated>) -
     Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))
 }
 
-/// Says after the first trial that its latencies could not be read, while the command can still be
-/// mended.
+/// Reports after the first trial that its latencies could not be read, while the user can still correct the command.
 pub(super) fn tell_latencies(trial: &Trial, progress: &Progress) {
     let latencies = trial
         .readings

@@ -12,11 +12,11 @@ use super::progress_text::failure;
 use super::{Flow, Place, Rounds};
 use crate::experiment::progress::Progress;
 
-/// Somebody who waits wants to know for how long, even if the warm-up is not over.
+/// How long a warm-up may last before its progress is shown.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Rounds<'_> {
-    /// They fill the page cache and make the host back this machine's memory.
+    /// Runs unmeasured trials, which fill the page cache and make the host back this machine's memory.
     pub(super) fn warm_up(
         &self,
         record: &Record,
@@ -32,7 +32,7 @@ impl Rounds<'_> {
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
                 .collect();
-            // What the others reach may spare them.
+            // The reach of the other policies can make these trials needless.
             slots.sort_by_key(|slot| plan.is_overhead_control(&plan.policies[slot.policy].name));
             for (at, &slot) in slots.iter().enumerate() {
                 let policy = &plan.policies[slot.policy].name;
@@ -59,7 +59,7 @@ impl Rounds<'_> {
                 self.pace.borrow_mut().warmed_up(since, ahead);
                 self.check_early(record)?;
                 let is_waited_for = self.pace.borrow().elapsed() >= PATIENCE;
-                // What fails most likely ends with the first round, and says then why.
+                // A failing command most likely ends with the first round, which then reports the reason.
                 if !trial.succeeded() && !self.options.ignore_failure {
                     self.plan_told.set(true);
                 }
@@ -75,7 +75,7 @@ impl Rounds<'_> {
         Ok(Flow::Go)
     }
 
-    /// How many of these trials will be run: not those of policies that cannot act.
+    /// The number of these trials that will run, without those of ineffective policies.
     pub(super) fn acting(&self, plan: &Plan, slots: &[Slot]) -> usize {
         let name = |slot: &&Slot| &plan.policies[slot.policy].name;
         let acting = slots.iter().filter(|slot| !self.idle.has(name(slot)));

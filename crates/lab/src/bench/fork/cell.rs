@@ -9,7 +9,7 @@ use crate::Trouble;
 
 const MOMENTS: [(&str, Moment); 2] = [("alone", Moment::Alone), ("forked", Moment::Forked)];
 
-/// The same places in every cell and trial.
+/// The same seed for the places in every cell and trial.
 const SEED: u64 = 42;
 
 /// Fills a buffer, forks or not, and writes.
@@ -31,7 +31,7 @@ fn line(
     writes: usize,
     request: Request,
 ) -> Result<Measured<'_>, Trouble> {
-    // Each page may be there twice in the end.
+    // Each page may exist twice in the end.
     let most = request.taken(bytes).saturating_mul(2);
     let checked = request.check_room(most, "this buffer and its copy");
     let buffer = match checked.and_then(|()| Buffer::fresh(bytes, request)) {
@@ -39,13 +39,13 @@ fn line(
         Err(reason) => return Ok(Err(reason)),
     };
     let span = buffer.span();
-    // The copies too: the host of a virtual machine is to have backed them.
+    // Includes the copies, so that the host of a virtual machine has backed them.
     warm(2 * buffer.bytes(), request)?;
     span.write();
     let before = buffer.pages(buffer.bytes());
     let seen = write_after(moment, span, writes, SEED)?;
     let seconds = |share| quantile(&seen.writes, share).map_or(f64::NAN, |time| time.as_secs_f64());
-    // What was added is counted in anonymous memory, and pages of a pool are none of it.
+    // The growth is counted in anonymous memory, and pool pages are not part of that.
     let added = match request {
         Request::Hugetlb(_) => None,
         _ => seen.added_bytes,

@@ -1,8 +1,8 @@
-//! A program that forks and then writes: what the fork takes, what each first write to a page
-//! takes afterwards, and the memory that the two processes need more.
+//! A program that forks and then writes: the time of the fork, the time of each first write to a page afterwards, and
+//! the additional memory of the two processes.
 //!
-//! So does a database that writes its snapshot from a child. The child here holds what it
-//! inherited and does nothing, so that all copying is the parent's.
+//! A database that writes its snapshot from a child does the same. The child here holds its inherited memory and is
+//! idle, so that the parent does all copying.
 
 use std::fs;
 use std::io::Read;
@@ -23,30 +23,30 @@ pub(crate) mod cell;
 /// Whether there is a child while the parent writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// None: what the same writes take otherwise.
+    /// No child: the cost of the same writes without a fork.
     Alone,
-    /// One that was forked just before.
+    /// A child forked just before.
     Forked,
 }
 
-/// What was seen of one fork, or of the same writes without one.
+/// The cost of one fork and its writes, or of the same writes without a fork.
 #[derive(Clone, Debug)]
 pub(crate) struct ForkCost {
-    /// The call of fork in the parent; nothing without one.
+    /// The fork call in the parent; `None` without a fork.
     pub(crate) fork: Option<Duration>,
-    /// Each write with a reading of the clock, shortest first.
+    /// The time of each write with a clock reading, shortest first.
     pub(crate) writes: Vec<Duration>,
     /// Faults of the writes.
     pub(crate) faults: u64,
-    /// Huge mappings split meanwhile on the whole machine.
+    /// Huge mappings split during the writes on the whole machine.
     pub(crate) splits: Option<u64>,
-    /// Growth of the anonymous memory that both processes hold together (Pss_Anon) from before
-    /// the fork to after the writes; `None` where the kernel does not tell (before 5.3).
+    /// Growth of the anonymous memory that both processes hold together (Pss_Anon), from before the fork to after the
+    /// writes; `None` if the kernel does not report it (before 5.3).
     pub(crate) added_bytes: Option<u64>,
 }
 
-/// Forks or not, and writes to so many pages of the span, drawn with repetition. All of the
-/// span has been written before.
+/// Forks if requested, and writes to this many pages of the span, drawn with repetition. All of the span has been
+/// written before.
 pub(crate) fn write_after(
     moment: Moment,
     span: Span,
@@ -64,7 +64,7 @@ pub(crate) fn write_after(
             (Some(child), Some(time))
         }
     };
-    // Brings in the stack that the fork made shared.
+    // Touches the stack page that the fork made shared.
     write(span, &offsets[..0], taken.durations());
     let usage = Usage::now();
     write(span, &offsets, taken.durations());
@@ -87,8 +87,7 @@ pub(crate) fn write_after(
     })
 }
 
-/// Where the durations are written down: memory that the child does not inherit, so that writing
-/// to it copies nothing.
+/// The buffer for the durations: memory that the child does not inherit, so that writing to it copies nothing.
 struct Taken {
     span: Span,
     writes: usize,
@@ -114,12 +113,12 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // It is given back at the end of the process at the latest.
+        // Otherwise it is freed at the end of the process.
         let _ = self.span.unmap();
     }
 }
 
-/// Places of writes, on pages drawn at random, and within each page on any of its words.
+/// The places of the writes: a random word on each randomly drawn page.
 fn offsets(span: Span, writes: usize, seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed);
     let words = span.bytes() / size_of::<u64>();
@@ -127,14 +126,13 @@ fn offsets(span: Span, writes: usize, seed: u64) -> Vec<usize> {
     (0..writes).map(any).collect()
 }
 
-/// One write after the other, each between two readings of the clock, of which one belongs to
-/// the next write too.
+/// Does the writes one by one, with a clock reading between any two, which ends one write and starts the next.
 #[inline(never)]
 fn write(span: Span, offsets: &[usize], taken: &mut [Duration]) {
     let mut last = Instant::now();
     for (&offset, taken) in offsets.iter().zip(taken) {
         let word = span.pointer().wrapping_byte_add(offset).cast::<u64>();
-        // SAFETY: the word lies in the span, which is writable and this thread's own.
+        // SAFETY: the word is in the span, which is writable and this thread's own.
         unsafe { word.write_volatile(1) };
         let now = Instant::now();
         *taken = now - last;
@@ -142,8 +140,8 @@ fn write(span: Span, offsets: &[usize], taken: &mut [Duration]) {
     }
 }
 
-/// The value at or below which a share of the sorted durations lies, by the nearest rank,
-/// `ceil(share × number)`: the rule of the program's own histograms (`base::histogram::rank`).
+/// The value at rank `ceil(share × number)` of the sorted durations (nearest rank): the rule of the program's own
+/// histograms (`base::histogram::rank`).
 pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
@@ -152,7 +150,7 @@ pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
 /// A child that holds its memory until it is dropped.
 struct Child {
     id: libc::pid_t,
-    /// It ends when this closes, also because the parent was killed.
+    /// The child ends when this closes, also if the parent is killed.
     _held: OwnedFd,
 }
 
@@ -160,8 +158,7 @@ impl Child {
     fn fork() -> Result<(Self, Duration), Trouble> {
         let (read, write) = pipe()?;
         let begun = Instant::now();
-        // SAFETY: the child only closes, reads and ends, which is allowed whatever other threads
-        // were doing.
+        // SAFETY: the child only closes, reads and ends, which is allowed whatever other threads were doing.
         let id = unsafe { libc::fork() };
         let time = begun.elapsed();
         match id {
@@ -185,7 +182,7 @@ impl Drop for Child {
     }
 }
 
-/// Allocates nothing and writes nothing: the child is to share all its pages.
+/// Allocates and writes nothing, so that the child shares all its pages.
 fn wait_for_end(read: OwnedFd) -> ! {
     let mut end = fs::File::from(read);
     let _ = end.read(&mut [0]);
@@ -193,8 +190,8 @@ fn wait_for_end(read: OwnedFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Anonymous memory that processes hold together: each page counts for each by its share in it.
-/// Pages of files are left out: their shares change with every process elsewhere that maps them.
+/// Anonymous memory that the processes hold together: each page counts for each by its share in it. File pages are left
+/// out, because their shares change with every other process that maps them.
 fn held(processes: &[u32]) -> Option<u64> {
     processes.iter().map(|&id| rollup(id, "Pss_Anon")).sum()
 }
@@ -204,7 +201,7 @@ mod tests {
     use super::*;
     use crate::region::page_bytes;
 
-    /// Different pages among the places.
+    /// The number of different pages among the places.
     fn distinct_pages(offsets: &[usize]) -> usize {
         let pages: std::collections::BTreeSet<usize> =
             offsets.iter().map(|offset| offset / page_bytes()).collect();
@@ -235,11 +232,10 @@ mod tests {
         assert!(pages > (1 << 20) / page_bytes() * 9 / 10, "{pages}");
     }
 
-    /// Each page is copied once, at its first write, whether a huge page held it or not: a huge
-    /// page is not copied, its mapping is split (`do_huge_pmd_wp_page`, mm/huge_memory.c). Where
-    /// somebody else changes the entry meanwhile, such as DAMON, which clears its accessed bit,
-    /// the kernel throws the copy away and the write faults again (`wp_page_copy`, mm/memory.c):
-    /// here twice at most in one of a hundred calls.
+    /// Each page is copied once, at its first write, even if a huge page held it: a huge page is not copied, its
+    /// mapping is split (`do_huge_pmd_wp_page`, mm/huge_memory.c). If something else changes the entry at the same
+    /// time, such as DAMON, which clears its accessed bit, the kernel discards the copy and the write faults again
+    /// (`wp_page_copy`, mm/memory.c): here at most twice in one of a hundred calls.
     #[test]
     fn a_write_after_a_fork_copies_a_page_once() {
         const SEED: u64 = 7;

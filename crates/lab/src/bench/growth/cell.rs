@@ -36,7 +36,7 @@ pub(in crate::bench) fn stepped(cell: &str, request: Request) -> Result<Measured
     words.finish()?;
     if !growth.step.is_multiple_of(page_bytes()) {
         let page = page_bytes();
-        let what = format!("steps that are no multiple of a page of {page} bytes");
+        let what = format!("steps that do not divide into pages of {page} bytes");
         return Ok(Err(Reason::NotSupported(what)));
     }
     measured(cell, Way::Stepped(growth), bytes, request)

@@ -1,4 +1,4 @@
-//! Heaps as known programs grow them.
+//! Heap growth as in known programs.
 
 use super::super::words::Words;
 use super::{Growth, GrowthCall, Start, Touch};
@@ -8,13 +8,13 @@ use crate::region::page_bytes;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// How an imitation grows.
+/// The growth of an imitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// As the laboratory grows heaps.
     Stepped(Growth),
-    /// By `malloc` of this process, which is glibc's, in objects of so many bytes, with the
-    /// tunables in the environment of the process (`GLIBC_TUNABLES`).
+    /// Through `malloc` of this process, which is glibc's, in objects of this size, with the tunables in the
+    /// environment of the process (`GLIBC_TUNABLES`).
     Malloc {
         /// Bytes of an object.
         object: usize,
@@ -24,7 +24,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The tunables that its process begins with; empty without any.
+    /// The tunables with which its process starts; empty without any.
     pub(crate) fn tunables(self) -> &'static str {
         match self {
             Self::Stepped(_) => "",
@@ -33,8 +33,7 @@ impl Way {
     }
 }
 
-/// The way of the program that the next word names. Steps are rounded up to whole pages, as
-/// the programs do it.
+/// The growth of the program that the next word names. Steps are rounded up to whole pages, as in the programs.
 pub(crate) fn find(words: &mut Words<'_>) -> Result<Way, Trouble> {
     Ok(match words.name(&IMITATIONS)? {
         Way::Stepped(growth) => Way::Stepped(Growth {
@@ -68,15 +67,14 @@ pub(crate) const IMITATIONS: [(&str, Way); 7] = [
     // Go since 1.14: `mheap.grow` asks for whole chunks of `pallocChunkPages`, 512 pages of
     // 8 KiB, out of reserved arenas of 64 MiB, runtime/mheap.go.
     ("go", stepped(GrowthCall::Mmap, 4 * MIB)),
-    // An arena that grows by what is a huge page on most machines.
+    // An arena that grows by the usual size of a huge page.
     ("arena-2m", stepped(GrowthCall::Mmap, 2 * MIB)),
-    // `HEAP_MIN_SIZE` and `grow_heap`, malloc/arena.c: a thread's arena is a reservation, made
-    // accessible by as much as the object needs, in pages; here 132 KiB, the first heap's size.
+    // `HEAP_MIN_SIZE` and `grow_heap`, malloc/arena.c: a thread's arena is a reservation, made accessible in pages as
+    // objects need them; here 132 KiB, the first heap's size.
     ("glibc-arena", stepped(GrowthCall::Mprotect, 132 * KIB)),
-    // The main arena, by the program break: an object and `M_TOP_PAD` of 128 KiB at a time.
+    // The main arena, through the program break: an object and `M_TOP_PAD` of 128 KiB at a time.
     ("glibc", malloc("")),
     ("glibc-top-pad-64m", malloc("glibc.malloc.top_pad=67108864")),
-    // Since glibc 2.35: advises the heap, and rounds its steps to the huge-page size, where
-    // `enabled` is `madvise`.
+    // Since glibc 2.35: advises the heap, and rounds its steps to the huge-page size, if `enabled` is `madvise`.
     ("glibc-hugetlb-1", malloc("glibc.malloc.hugetlb=1")),
 ];

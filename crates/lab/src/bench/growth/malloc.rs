@@ -1,4 +1,4 @@
-//! A heap that glibc's `malloc` grows.
+//! A heap grown by glibc's `malloc`.
 
 use std::time::Instant;
 
@@ -8,11 +8,10 @@ use crate::plant::look::mappings;
 use crate::plant::span::Span;
 use crate::region::page_bytes;
 
-/// Allocates objects of so many bytes, and touches each at once, until they make up `bytes`.
+/// Allocates objects of this size, and touches each at once, until they add up to `bytes`.
 ///
 /// # Errors
-/// The objects do not lie below the program break: this is not glibc's main arena, or it has
-/// given up on the break.
+/// The objects are not below the program break: this is not glibc's main arena, or it no longer uses the break.
 pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
     let (mut first, mut last) = (usize::MAX, 0);
     let begun = Instant::now();
@@ -23,7 +22,7 @@ pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
             return Err(Trouble::last("allocating"));
         }
         for offset in (0..object).step_by(page_bytes()) {
-            // SAFETY: the byte lies in the object, which is never freed.
+            // SAFETY: the byte is in the object, which is never freed.
             unsafe { start.cast::<u8>().add(offset).write_volatile(1) };
         }
         first = first.min(start as usize);
@@ -45,15 +44,15 @@ pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
     })
 }
 
-/// Whether there is no gap between two addresses. Between an object and the program break there
-/// is none where the object came by the break, however far `top_pad` had moved that before.
+/// Returns true if there is no gap between two addresses. Between an object from the break and the program break there
+/// is none, however far `top_pad` had moved the break before.
 fn is_mapped(start: usize, end: usize) -> Result<bool, Trouble> {
     let mapped = mappings(Span { start, end })?;
     let bounds = mapped.iter().map(|each| (each.start, each.end));
     Ok(covered(bounds, start, end) == end - start)
 }
 
-/// How much of `start` to `end` lies in these ranges, which do not overlap.
+/// The bytes of `start` to `end` within these ranges, which do not overlap.
 fn covered(ranges: impl Iterator<Item = (usize, usize)>, start: usize, end: usize) -> usize {
     let parts = ranges.map(|(low, high)| high.min(end).saturating_sub(low.max(start)));
     parts.sum()

@@ -1,8 +1,8 @@
-//! Heaps that grow in steps, and how much of them is huge in the end.
+//! Heaps that grow in steps, and their final huge share.
 //!
-//! What decides is whether an aligned huge page's whole room is mapped when its first page is
-//! touched (`thp_vma_suitable_order`, include/linux/huge_mm.h): a heap that grows by less and
-//! is used at once never gets there, whatever the settings say.
+//! The decisive condition is whether the whole range of an aligned huge page is mapped when its first page is touched
+//! (`thp_vma_suitable_order`, include/linux/huge_mm.h). A heap that grows in smaller steps and is used at once never
+//! meets it, whatever the settings are.
 
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -17,27 +17,27 @@ mod malloc;
 
 use imitation::Way;
 
-/// By which means a heap grows.
+/// The system call that grows a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrowthCall {
     /// The program break.
     Brk,
-    /// Mappings side by side, which the kernel merges.
+    /// Adjacent mappings, which the kernel merges.
     Mmap,
-    /// Steps of a reservation made accessible, as glibc's thread arenas do.
+    /// A reservation made accessible step by step, as for glibc's thread arenas.
     Mprotect,
 }
 
-/// Where a heap begins.
+/// The alignment of a heap's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// On a boundary of the huge-page size.
     Aligned,
-    /// In the middle between two.
+    /// In the middle between two boundaries.
     Between,
 }
 
-/// When a step is used.
+/// When a step is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
     /// Before the next step.
@@ -56,7 +56,7 @@ pub(crate) struct Growth {
     pub(crate) touch: Touch,
 }
 
-/// What came of it.
+/// The grown heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grown {
     /// The heap.
@@ -67,7 +67,7 @@ pub(crate) struct Grown {
 
 /// Grows a heap to at least `bytes` and leaves it mapped.
 ///
-/// A process does this once: the program break is not put back.
+/// Use this once per process: the program break is not restored.
 pub(crate) fn grow(way: Way, bytes: usize, advice: Advice) -> Result<Grown, Trouble> {
     match way {
         Way::Stepped(growth) => grow_stepped(growth, bytes, advice),
@@ -75,7 +75,7 @@ pub(crate) fn grow(way: Way, bytes: usize, advice: Advice) -> Result<Grown, Trou
     }
 }
 
-/// Advises each step as it comes.
+/// Grows in steps, and advises each one.
 fn grow_stepped(growth: Growth, bytes: usize, advice: Advice) -> Result<Grown, Trouble> {
     let steps = bytes.div_ceil(growth.step);
     let room = Room::find(growth, steps * growth.step)?;
@@ -101,7 +101,7 @@ fn grow_stepped(growth: Growth, bytes: usize, advice: Advice) -> Result<Grown, T
     })
 }
 
-/// The addresses of a heap to be.
+/// The address range for a heap.
 struct Room {
     means: GrowthCall,
     heap: Span,
@@ -151,7 +151,7 @@ impl Room {
     }
 }
 
-/// Moves the program break up and returns where it was.
+/// Raises the program break and returns its old position.
 fn sbrk(bytes: usize) -> Result<usize, Trouble> {
     let more = libc::intptr_t::try_from(bytes)
         .map_err(|_| Trouble::Usage(format!("{bytes} bytes are more than fit")))?;

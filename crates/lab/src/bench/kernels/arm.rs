@@ -1,11 +1,10 @@
-//! Loops for aarch64. NEON is part of the architecture; SVE and the size that `dc zva` clears
-//! are asked for.
+//! Loops for aarch64. NEON is part of the architecture; SVE and the block size of `dc zva` are detected.
 
 use std::arch::asm;
 
 use super::{Arrays, Kernel, Operation, ends, nothing};
 
-/// Lists kernels: operation, name, what it needs, the loop.
+/// Lists kernels: operation, name, requirement, loop.
 macro_rules! kernels {
     ($($operation:ident $name:literal $lacks:ident $pass:ident;)+) => {
         pub(super) static KERNELS: &[Kernel] = &[$(Kernel {
@@ -38,7 +37,7 @@ fn sve() -> Option<&'static str> {
     (!std::arch::is_aarch64_feature_detected!("sve")).then_some("SVE")
 }
 
-/// Whether `dc zva` may be used (DCZID_EL0.DZP), and clears 64 bytes, as the loop expects.
+/// Checks that `dc zva` is allowed (DCZID_EL0.DZP) and clears 64 bytes, as the loop expects.
 fn zva() -> Option<&'static str> {
     let id: u64;
     // SAFETY: reads a register that every program may read.
@@ -46,9 +45,8 @@ fn zva() -> Option<&'static str> {
     (id != 4).then_some("`dc zva` of 64 bytes")
 }
 
-/// A loop that takes `$step` bytes at a time and moves `{d}`, `{s}` and `{t}` on itself, until
-/// `{n}` bytes are done. What is before or behind whole steps is done by `$rest`. `$boundary` is
-/// where the destination has to lie.
+/// A loop that processes `$step` bytes at a time and advances `{d}`, `{s}` and `{t}`, until `{n}` bytes are done.
+/// `$rest` handles the bytes before and after whole steps. `$boundary` is the alignment of the destination.
 macro_rules! steps {
     (
         $(#[$doc:meta])*
@@ -116,7 +114,7 @@ steps!(fill_nt, 64, boundary 64, rest ends::fill, ["movi v0.16b, #0x5a"], [
 ]);
 
 steps!(
-    /// Clears a line without loading it. It knows no other value than 0.
+    /// Clears a line without loading it. The instruction can only write 0.
     fill_zva, 64, boundary 64, rest ends::clear, [], [
     "dc zva, {d}",
     "add {d}, {d}, #64"
@@ -158,7 +156,7 @@ steps!(modify_word, 16, boundary 1, rest ends::read_modify_write, [], [
     "add {d}, {d}, #16"
 ]);
 
-// Less −1 in every lane is more 1.
+// Subtracting −1 in every lane adds 1.
 steps!(modify_neon, 64, boundary 1, rest ends::read_modify_write, ["movi v4.16b, #0xff"], [
     "ldp q0, q1, [{d}]",
     "ldp q2, q3, [{d}, #32]",
@@ -171,7 +169,7 @@ steps!(modify_neon, 64, boundary 1, rest ends::read_modify_write, ["movi v4.16b,
     "add {d}, {d}, #64"
 ]);
 
-// Product and sum are rounded one after the other, as in every other kernel.
+// Product and sum are rounded separately, as in every other kernel.
 steps!(triad_neon, 32, boundary 1, rest ends::triad, ["fmov v4.2d, #3.0"], [
     "ldp q0, q1, [{t}]",
     "ldp q2, q3, [{s}]",
@@ -185,13 +183,12 @@ steps!(triad_neon, 32, boundary 1, rest ends::triad, ["fmov v4.2d, #3.0"], [
     "add {d}, {d}, #32"
 ]);
 
-/// A loop over vectors of whatever length this processor has; the last one is masked, so
-/// nothing is left at the end.
+/// A loop over vectors of this processor's length; the last one is masked, so no bytes are left at the end.
 macro_rules! scalable {
     ($name:ident, [$($before:literal),*], [$($each:literal),+]) => {
         unsafe fn $name(arrays: Arrays) {
-            // SAFETY: the mask keeps the loop within the caller's arrays; the registers are
-            // named, the vectors by the part that Rust knows of.
+            // SAFETY: the mask keeps the loop within the caller's arrays; the registers are named, the vectors by the
+            // part that Rust knows of.
             unsafe {
                 asm!(
                     ".arch_extension sve",

@@ -1,5 +1,5 @@
-//! What is left at the ends of arrays that no whole step of a loop fits into. Blocks of a bench
-//! have no such ends; the loops are right without that.
+//! The ends of arrays that do not fill a whole step of a loop. Blocks of a bench have no such ends, but the loops are
+//! correct for any length.
 
 use super::{Arrays, FILL};
 
@@ -19,7 +19,7 @@ impl Arrays {
         Self { bytes, ..self }
     }
 
-    /// How many bytes come before the first boundary of `boundary` bytes in the destination.
+    /// The number of bytes before the first boundary of `boundary` bytes in the destination.
     pub(super) fn before_boundary(self, boundary: usize) -> usize {
         let address = self.destination.addr();
         (address.next_multiple_of(boundary) - address).min(self.bytes)
@@ -38,7 +38,7 @@ pub(super) unsafe fn fill(arrays: Arrays) {
     unsafe { arrays.destination.write_bytes(FILL, arrays.bytes) };
 }
 
-/// A fill by instructions that know no other value than 0.
+/// A fill by instructions that can only write 0.
 pub(super) unsafe fn clear(arrays: Arrays) {
     // SAFETY: the caller's array is good for its length.
     unsafe { arrays.destination.write_bytes(0, arrays.bytes) };

@@ -1,10 +1,10 @@
-//! Loops whose every instruction is known: inline assembly, and the C library beside it.
+//! Loops of known instructions: inline assembly, and calls of the C library for comparison.
 //!
-//! A compiler may leave out a loop whose result nobody uses, and may turn one loop into another
-//! or into a call. What is measured here is what is written here.
+//! A compiler can remove a loop with an unused result, and can turn a loop into another or into a call. Inline assembly
+//! is executed exactly as written.
 //!
-//! To add a loop, add its instructions and a line here, its name to `bench::memory` of the model,
-//! and a row to `tests/disassembly.rs`.
+//! To add a loop, add its instructions and a line here, its name to `bench::memory` of the model, and a row to
+//! `tests/disassembly.rs`.
 
 use crate::missing::Reason;
 
@@ -17,13 +17,12 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// What one pass works on. Every pointer is good for `bytes` bytes, which are a multiple of 8,
-/// and the arrays do not overlap.
+/// The arrays of one pass. Every pointer is valid for `bytes` bytes, a multiple of 8, and the arrays do not overlap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrays {
-    /// What is written.
+    /// The array to write.
     pub(crate) destination: *mut u8,
-    /// What is read.
+    /// The array to read.
     pub(crate) source: *const u8,
     /// The second array that a triad reads.
     pub(crate) third: *const u8,
@@ -31,17 +30,17 @@ pub(crate) struct Arrays {
     pub(crate) bytes: usize,
 }
 
-/// Goes over the arrays once.
+/// Processes the arrays once.
 pub(crate) type Pass = unsafe fn(Arrays);
 
-/// What is done with the bytes.
+/// The operation on the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Operation {
     /// `destination = source`.
     Copy,
-    /// Every byte of `destination` becomes [`FILL`], or 0 where the instruction knows no other.
+    /// Every byte of `destination` becomes [`FILL`], or 0 if the instruction can only write that.
     Fill,
-    /// `source` is loaded, and nothing is done with it.
+    /// `source` is loaded and discarded.
     Read,
     /// Every byte of `destination` becomes 0xff by ordinary stores.
     Write,
@@ -51,11 +50,11 @@ pub(crate) enum Operation {
     Triad,
 }
 
-/// What a fill writes.
+/// The value of a fill.
 pub(crate) const FILL: u8 = 0x5a;
 
 impl Operation {
-    /// All, by the word of their axis.
+    /// All operations, by the word of their axis.
     pub(crate) const ALL: [(&'static str, Self); 6] = [
         ("copy", Self::Copy),
         ("fill", Self::Fill),
@@ -71,24 +70,23 @@ impl Operation {
         found.map(|(_, operation)| *operation)
     }
 
-    /// Whether it writes to `destination`.
+    /// Returns true if it writes to `destination`.
     pub(crate) fn writes(self) -> bool {
         self != Self::Read
     }
 
-    /// Whether it reads `source`.
+    /// Returns true if it reads `source`.
     pub(crate) fn reads(self) -> bool {
         matches!(self, Self::Copy | Self::Read | Self::Triad)
     }
 
-    /// The bytes that are counted for one of the block.
+    /// The bytes counted for each byte of the block.
     pub(crate) fn counted(self) -> usize {
         if self == Self::Triad { 3 } else { 1 }
     }
 }
 
-/// One loop: the operation, the word of its axis, whether this processor has its instructions,
-/// and the loop.
+/// One loop: the operation, the word of its axis, the check for its instructions, and the loop.
 pub(crate) struct Kernel {
     pub(crate) operation: Operation,
     pub(crate) name: &'static str,
@@ -107,7 +105,7 @@ fn all() -> impl Iterator<Item = &'static Kernel> {
     portable::KERNELS.iter().chain(own)
 }
 
-/// The loop of that name, or why there is none here.
+/// The loop of that name, or why this machine does not have it.
 pub(crate) fn find(operation: Operation, name: &str) -> Result<Pass, Reason> {
     let kernel = all()
         .find(|kernel| kernel.operation == operation && kernel.name == name)
@@ -121,7 +119,7 @@ pub(crate) fn find(operation: Operation, name: &str) -> Result<Pass, Reason> {
     }
 }
 
-/// Nothing is needed that the architecture does not promise.
+/// The check for loops that need only the base architecture.
 fn nothing() -> Option<&'static str> {
     None
 }

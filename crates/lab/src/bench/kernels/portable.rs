@@ -1,4 +1,4 @@
-//! What the C library does, which is what most programs do.
+//! The functions of the C library, which most programs use.
 
 use super::{Arrays, FILL, Kernel, Operation, nothing};
 

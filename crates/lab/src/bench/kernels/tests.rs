@@ -1,12 +1,11 @@
-//! Every loop does what its operation says, whatever the offsets and the length, and touches
-//! nothing else.
+//! Every loop does its operation for any offsets and length, and touches nothing else.
 
 use super::{Arrays, FILL, Kernel, Operation, all};
 
-/// Bytes around the arrays that must stay as they are.
+/// Bytes around the arrays that must not change.
 const MARGIN: usize = 192;
 
-/// Numbers that are no pattern (xorshift64*, Vigna 2016).
+/// Random numbers (xorshift64*, Vigna 2016).
 struct Random(u64);
 
 impl Random {
@@ -50,7 +49,7 @@ impl Array {
     }
 }
 
-/// What the operation makes of the bytes, word by word.
+/// The expected result of the operation, word by word.
 fn expected(kernel: &Kernel, arrays: &[Array; 3], bytes: usize) -> Vec<u8> {
     let [destination, source, third] = arrays.each_ref().map(|array| array.part(bytes).to_vec());
     let word = |array: &[u8], at: usize| -> [u8; 8] { array[at..at + 8].try_into().expect("8") };

@@ -1,18 +1,17 @@
-//! One random cycle over all cache lines of a range, that can grow.
+//! One random cycle over all cache lines of a range. The cycle can grow.
 
 use super::super::random::Random;
 
-/// The size of a cache line, where the machine does not say.
+/// The default size of a cache line, if the machine does not report it.
 const USUAL_LINE: usize = 64;
 
-/// Loads of one round of [`walk`]'s loop.
+/// Loads in one round of [`walk`]'s loop.
 pub(super) const ROUND: u64 = 16;
 
-/// A cycle: the first word of every line holds the address of the line that comes next.
+/// A cycle: the first word of every line holds the address of the next line.
 ///
-/// It grows by putting each new line behind one that is drawn among those before it. This is
-/// Sattolo's shuffle (1986) from its other end: every cycle over the lines is equally likely,
-/// at each length, and no line that is there already has to be drawn again.
+/// It grows by inserting each new line after a random earlier one. This is Sattolo's shuffle (1986) in reverse: every
+/// cycle over the lines is equally likely at each length, and existing lines need not be drawn again.
 #[derive(Debug)]
 pub(super) struct Cycle {
     start: *mut u8,
@@ -22,10 +21,10 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// A cycle of one line at `start`, which is good for as many lines as it will grow to.
+    /// A cycle of one line at `start`, which is valid for as many lines as the cycle will grow to.
     ///
     /// # Safety
-    /// No one else touches the lines while the cycle is there, and they are aligned to words.
+    /// Nobody else touches the lines while the cycle exists, and they are aligned to words.
     pub(super) unsafe fn of_one(start: *mut u8, line: usize) -> Self {
         // SAFETY: the caller's promise.
         unsafe { start.cast::<*mut u8>().write(start) };
@@ -37,15 +36,15 @@ impl Cycle {
         }
     }
 
-    /// How many lines it goes through.
+    /// The number of its lines.
     pub(super) fn lines(&self) -> usize {
         self.lines
     }
 
-    /// Grows it to so many lines; a cycle does not shrink.
+    /// Grows the cycle to this many lines; it never shrinks.
     ///
     /// # Safety
-    /// The memory at its start is good for that many lines.
+    /// The memory at its start is valid for that many lines.
     pub(super) unsafe fn grow(&mut self, lines: usize) {
         for index in self.lines..lines {
             let drawn = self.random.below(index);
@@ -64,13 +63,13 @@ impl Cycle {
         self.start.wrapping_add(index * self.line).cast()
     }
 
-    /// Where a walk can begin.
+    /// A line at which a walk can begin.
     pub(super) fn start(&self) -> *const u8 {
         self.start
     }
 }
 
-/// The size of a cache line of the first level, as the kernel tells it.
+/// The cache line size of the first level, as the kernel reports it.
 pub(super) fn line_bytes() -> usize {
     let file = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size";
     let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -79,8 +78,8 @@ pub(super) fn line_bytes() -> usize {
     told.filter(sensible).unwrap_or(USUAL_LINE)
 }
 
-/// Follows the addresses `rounds` times [`ROUND`] steps far, at least one round, and says where
-/// that ended. Each load waits for the one before; counting runs beside them.
+/// Follows the addresses for `rounds` times [`ROUND`] steps, at least one round, and returns the last one. Each load
+/// waits for the one before; the loop counter runs in parallel.
 ///
 /// # Safety
 /// `from` is a line of a cycle.
@@ -167,7 +166,7 @@ pub(super) fn count(rounds: u64) {
     }
 }
 
-/// The line behind one, read as the walk reads it.
+/// The line after this one, read as the walk reads it.
 #[cfg(test)]
 fn next(at: *const u8) -> *const u8 {
     // SAFETY: the tests give lines of a cycle.
@@ -178,10 +177,10 @@ fn next(at: *const u8) -> *const u8 {
 mod tests {
     use super::*;
 
-    /// Lines of memory of its own, and a cycle over `lines` of them.
+    /// Lines of separate memory, and a cycle over `lines` of them.
     fn cycle(memory: &mut [[u64; 8]], lines: usize) -> Cycle {
         let start = memory.as_mut_ptr().cast();
-        // SAFETY: the memory has that many lines, and is used by this cycle alone.
+        // SAFETY: the memory has that many lines, and only this cycle uses it.
         unsafe {
             let mut cycle = Cycle::of_one(start, 64);
             cycle.grow(lines);

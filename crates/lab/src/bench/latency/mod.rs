@@ -1,9 +1,8 @@
-//! `bench latency`: how long a load takes that the next one waits for.
+//! `bench latency`: the time of a load on which the next load depends.
 //!
-//! Cells are `FOOTPRINT`, in bytes, or `FOOTPRINT/MILLISECONDS`, to be held against programs with
-//! repeats of that length. All of them lie at the beginning of one buffer, so the
-//! memory of a small one is a part of the memory of the next: in ascending order each page
-//! is brought in once and each line is put into the cycle once.
+//! Cells are `FOOTPRINT`, in bytes, or `FOOTPRINT/MILLISECONDS`, for comparison with programs that have repeats of that
+//! length. All footprints are at the start of one buffer, so the memory of a small one is part of the next: in
+//! ascending order each page is loaded once and each line is inserted into the cycle once.
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +21,8 @@ use cycle::{Cycle, ROUND, count, line_bytes, walk};
 /// The fewest lines that make a cycle.
 const FEWEST_LINES: usize = 4;
 
-/// The most loads that warm up. Caches hold fewer lines than this, or the footprint is so much
-/// larger than they are that what is in them hardly matters.
+/// The limit of warm-up loads. Caches hold fewer lines than this; otherwise the footprint is so much larger than they
+/// are that their content hardly matters.
 const WARM_LOADS: u64 = 1 << 20;
 
 /// Measures all cells, in order.
@@ -69,9 +68,9 @@ fn parse(cell: &str, line: usize) -> Result<(usize, Repeats), Trouble> {
     )))
 }
 
-/// What is in every measurement: the clock, which is subtracted, and the counting of the loop,
-/// which runs beside the loads and is not: subtracting it would make a load of four cycles 1.6 %
-/// too fast. Seconds of one reading of the clock.
+/// The overhead of every measurement. The clock is subtracted. The loop counter is not, because it runs in parallel
+/// with the loads: subtracting it would make a load of four cycles 1.6 % too fast. Returns the seconds of one clock
+/// reading.
 fn harness() -> f64 {
     let clock = timing::clock_seconds();
     let empty = time(|rounds| {
@@ -95,12 +94,12 @@ struct Course {
     cycle: Cycle,
 }
 
-/// Refuses before anything is mapped.
+/// Refuses a size that does not fit, before anything is mapped.
 fn check_room(bytes: usize, request: Request) -> Result<(), Reason> {
     request.check_room(request.taken(bytes), "the lines of this cell")
 }
 
-/// The time of the repeats, of each [`ROUND`] loads.
+/// The time of the repeats, for each [`ROUND`] loads.
 fn measure(
     course: &mut Option<Course>,
     (bytes, largest): (usize, usize),
@@ -129,13 +128,12 @@ fn measure(
 impl Course {
     fn fresh(bytes: usize, line: usize, request: Request) -> Result<Self, Reason> {
         let buffer = Buffer::fresh(bytes, request)?;
-        // SAFETY: the buffer is longer than a line, writable, and this cycle's alone.
+        // SAFETY: the buffer is longer than a line, writable, and only this cycle uses it.
         let cycle = unsafe { Cycle::of_one(buffer.start(), line) };
         Ok(Self { buffer, cycle })
     }
 
-    /// Walks on from where the last repeat ended, so that a cycle that is longer than a repeat
-    /// is measured in several places.
+    /// Continues from where the last repeat ended, so that a cycle longer than a repeat is measured in several places.
     fn time(&self, lines: u64, repeats: Repeats) -> timing::Timed {
         let mut at = self.cycle.start();
         let mut go = |rounds: u64| {

@@ -8,13 +8,13 @@ use super::super::{Line, Measured, Reason};
 use super::{Brought, METHODS, Method, bring_in, write_all};
 use crate::Trouble;
 
-/// Passes that are measured; the median is told. One more comes before them: what the host of
-/// a virtual machine has not backed yet costs a thousandfold at its first touch.
+/// The measured passes; the result is the median. One unmeasured pass comes first, because memory that the host of a
+/// virtual machine has not backed yet costs a thousand times more at its first touch.
 const REPEATS: usize = 3;
 
 const GIB: f64 = (1 << 30) as f64;
 
-/// Brings memory in and writes it, each time in a fresh mapping.
+/// Prefaults memory and writes it, each time in a fresh mapping.
 pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trouble> {
     let mut words = Words::of(cell);
     let method = words.name(&METHODS)?;
@@ -30,7 +30,7 @@ fn measured(
     threads: usize,
     request: Request,
 ) -> Measured<'_> {
-    // What is brought in, and what times are for a GiB of: whole pages.
+    // The prefaulted memory, to which times per GiB refer: whole pages.
     let bytes = request.taken(bytes);
     request.check_room(bytes, "this cell")?;
     let bytes = bytes as usize;

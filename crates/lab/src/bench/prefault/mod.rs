@@ -1,9 +1,8 @@
-//! Ways to bring memory in before it is used, and what each leaves behind.
+//! Methods of prefaulting memory, and the state that each leaves.
 //!
-//! The memory is advised as the page policy wants it before it is first touched, where the way
-//! allows that: `MAP_POPULATE` does not, because it fills the mapping before anybody can advise
-//! it. Afterwards every page is written once, because memory was only brought in if that takes
-//! no further fault.
+//! The memory is advised according to the page policy before its first touch, if the method allows that. `MAP_POPULATE`
+//! does not, because it fills the mapping before it can be advised. Afterwards every page is written once, because
+//! memory counts as prefaulted only if that takes no further fault.
 
 use std::io;
 use std::sync::Barrier;
@@ -19,7 +18,7 @@ mod cell;
 
 pub(super) use cell::measure;
 
-/// A way to bring memory in.
+/// A method of prefaulting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// A load from every page.
@@ -42,11 +41,11 @@ pub(crate) enum Method {
     Collapse,
     /// `mlock`.
     Lock,
-    /// `MADV_WILLNEED`, which for anonymous memory only reads back what was swapped out.
+    /// `MADV_WILLNEED`, which for anonymous memory only reads back swapped pages.
     WillNeed,
 }
 
-/// Every way, by the word that names it, in the order in which they are told.
+/// Every method by its name, in the order of the output.
 pub(crate) const METHODS: [(&str, Method); 11] = [
     ("load", Method::Load),
     ("store", Method::Store),
@@ -61,22 +60,22 @@ pub(crate) const METHODS: [(&str, Method); 11] = [
     ("willneed", Method::WillNeed),
 ];
 
-/// What bringing in and the writing afterwards took.
+/// The cost of prefaulting, or of the writes afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Brought {
-    /// From the first thread's beginning to the last one's end.
+    /// From the first thread's start to the last one's end.
     pub(crate) time: Duration,
     /// Faults of the threads.
     pub(crate) faults: u64,
-    /// Huge mappings that were split meanwhile, on the whole machine (`thp_split_pmd`).
+    /// Huge mappings split at that time on the whole machine (`thp_split_pmd`).
     pub(crate) splits: Option<u64>,
 }
 
-/// One measured pass over a span by several threads. What the page policy wants to be done
-/// before the first touch has been done, unless the method does it.
+/// One measured pass over a span by several threads. The advice of the page policy was given before, unless the method
+/// gives it.
 ///
 /// # Errors
-/// The kernel's first refusal, by the thread that met it.
+/// The kernel's first refusal, from the thread that received it.
 fn bring_in(span: Span, threads: usize, method: Method, request: Request) -> io::Result<Brought> {
     if let Method::AtomicAdd = method {
         region::can_add_0()?;
@@ -84,7 +83,7 @@ fn bring_in(span: Span, threads: usize, method: Method, request: Request) -> io:
     pass(span, threads, |part| method.apply(part, request))
 }
 
-/// Stores to every page by as many threads, as the program would that uses the memory.
+/// Stores to every page with the same number of threads, as the program that uses the memory would.
 fn write_all(span: Span, threads: usize) -> io::Result<Brought> {
     pass(span, threads, |part| {
         part.write();
@@ -101,7 +100,7 @@ fn advise(span: Span, request: Request) -> io::Result<()> {
 }
 
 impl Method {
-    /// What is done before the clock starts: nothing, where the method itself maps or advises.
+    /// The request to apply before the clock starts: none if the method itself maps or advises.
     fn laid_out(self, request: Request) -> Request {
         match (self, request) {
             (Self::MapPopulate | Self::Collapse, Request::Advised | Request::Small) => {
@@ -139,8 +138,8 @@ fn load_and_store(part: Span) {
 
 fn add_0(part: Span) {
     for page in part.pieces(page_bytes()) {
-        // SAFETY: the span is mapped and writable, a page boundary is aligned for a word, and
-        // the caller has asked whether the processor has the instruction.
+        // SAFETY: the span is mapped and writable, a page boundary is aligned for a word, and the caller has asked
+        // whether the processor has the instruction.
         unsafe { region::add_0(page.pointer().cast()) };
     }
 }
@@ -167,9 +166,8 @@ fn map_populated(part: Span, request: Request) -> io::Result<()> {
     advise(part, request)
 }
 
-/// The stores come before the advice: where huge pages are given only for advice, they bring in
-/// small pages, of which the call then makes huge ones. Without any page there is nothing that
-/// could be collapsed.
+/// Stores before it advises. If huge pages need advice, the stores allocate small pages, which the call then collapses.
+/// Without any page there would be nothing to collapse.
 fn collapse(part: Span, request: Request) -> io::Result<()> {
     for each in part.pieces(huge_bytes()) {
         each.part(0, page_bytes()).write();
@@ -186,7 +184,7 @@ fn lock(part: Span) -> io::Result<()> {
     }
 }
 
-/// Runs `work` over equal parts of the span, one thread each, let go at the same moment.
+/// Runs `work` over equal parts of the span, one thread each, started at the same moment.
 fn pass(
     span: Span,
     threads: usize,
@@ -219,16 +217,16 @@ fn pass(
     })
 }
 
-/// What one thread did.
+/// The result of one thread.
 struct Part {
     begun: Instant,
     ended: Instant,
     faults: u64,
 }
 
-/// The clock and the counter are asked once beforehand, so that their own pages are there.
+/// Reads the clock and the counter once before, so that their own pages are loaded.
 fn timed(part: Span, start: &Barrier, work: impl Fn(Span) -> io::Result<()>) -> io::Result<Part> {
-    // A stack page of the thread that `work` will use must not be its fault.
+    // Loads the stack pages that `work` will use, so that they do not fault in the measurement.
     let _ = work(part.part(0, 0));
     let _ = (Instant::now(), Usage::now());
     start.wait();
@@ -244,7 +242,7 @@ fn timed(part: Span, start: &Barrier, work: impl Fn(Span) -> io::Result<()>) -> 
     })
 }
 
-/// Equal parts that begin on huge-page boundaries; the last takes what is left over.
+/// Equal parts that begin on huge-page boundaries; the last one includes the rest.
 fn split(span: Span, threads: usize) -> Vec<Span> {
     let pages = span.huge_pages();
     let threads = threads.clamp(1, pages.max(1));
@@ -276,8 +274,8 @@ mod tests {
         (HUGE_PAGES * huge_bytes() / page_bytes()) as u64
     }
 
-    /// Small pages are exact everywhere: what writes takes one fault a page and leaves none;
-    /// what reads leaves them all.
+    /// Small pages have exact counts everywhere: a method that writes takes one fault per page and leaves none; a
+    /// method that reads leaves one for each.
     #[test]
     fn small_pages_are_counted_one_by_one() {
         for threads in [1, 3] {

@@ -13,12 +13,12 @@ use super::{Done, Held, Load, Malloc, work};
 use crate::Trouble;
 use crate::region::{Advice, huge_bytes};
 
-/// Where the objects of a cell come from.
+/// The source of a cell's objects.
 #[derive(Clone, Copy, Debug)]
 enum From {
     /// The laboratory's own slabs.
     Slabs(Prefault),
-    /// `malloc` of the process, of whichever allocator was loaded.
+    /// `malloc` of the process, of the loaded allocator.
     Malloc,
 }
 
@@ -29,7 +29,7 @@ const SOURCES: [(&str, From); 4] = [
     ("malloc", From::Malloc),
 ];
 
-/// The same sizes and places in every cell and trial.
+/// The same seed for sizes and places in every cell and trial.
 const SEED: u64 = 42;
 
 /// Runs the load once.
@@ -61,8 +61,7 @@ pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured
     }
 }
 
-/// As much as slabs take where each place has had an object of the largest size, and each size
-/// has begun a slab.
+/// The memory of slabs if each place has had an object of the largest size, and each size has started a slab.
 fn most_bytes(places: usize) -> usize {
     places.saturating_mul(2 * LARGEST) + 4 * SLAB
 }
@@ -74,13 +73,13 @@ fn line<'a>(
     (request, advice): (Request, Advice),
 ) -> Result<Measured<'a>, Trouble> {
     let most = most_bytes(load.places);
-    // Half of the places are taken in the long run, by objects of half the largest size.
+    // In the long run half of the places are occupied, by objects of half the largest size on average.
     warm(most / 4, request)?;
     let (done, line) = match from {
         From::Malloc => {
             let done = work(&mut Malloc, load)?;
             let pages = beneath(&done.boundaries);
-            // Without the page scan (Linux 6.7), of what came in.
+            // Without the page scan (Linux 6.7), uses the memory growth.
             let grown = done.grown.map_or(f64::NAN, Held::huge_share);
             let share = pages.as_ref().map_or(grown, Pages::huge_share);
             let line = Line::of(cell).metric("huge_ratio", share);
@@ -104,21 +103,21 @@ fn line<'a>(
     told(line, load, &done).map(Ok)
 }
 
-/// What lies behind each boundary of the huge-page size that has objects behind it. An allocator
-/// may have had it since before the first of them.
+/// The pages after each huge-page boundary with objects after it. An allocator may have had such a page before the
+/// first object.
 fn beneath(boundaries: &BTreeSet<usize>) -> Result<Pages, Reason> {
     let mut sum = Pages::default();
     for &boundary in boundaries {
         let start = std::ptr::with_exposed_provenance_mut(boundary);
         sum = sum.plus(&look(start, huge_bytes(), Mapped::Anonymous)?);
     }
-    // The allocator may have nothing there.
+    // The allocator may have unmapped parts there.
     sum.absent = 0;
     Ok(sum)
 }
 
-/// The share of clearing is an estimate from below: memory that went back to the kernel and came
-/// again was cleared more than once.
+/// Adds the metrics. The share of clearing is a lower bound: memory that was freed and allocated again was cleared more
+/// than once.
 fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Trouble> {
     let rest = load.operations - load.operations / 2;
     let grown = done.grown.map_or(f64::NAN, |held| held.resident as f64);

@@ -1,4 +1,4 @@
-//! What clearing the memory that came in takes by itself.
+//! The cost of only clearing the added memory.
 
 use std::time::Instant;
 
@@ -7,13 +7,13 @@ use crate::Trouble;
 use crate::plant::span::Span;
 use crate::region::{huge_bytes, page_bytes};
 
-/// More than the caches near a processor hold: what the kernel clears is rarely in one.
+/// Larger than the caches near a processor, because the memory that the kernel clears is rarely cached.
 const BYTES: usize = 64 << 20;
 
 const REPEATS: usize = 3;
 
-/// Bytes a second at which this process clears memory that is mapped by pages as large as can be
-/// had: page by page, as the kernel does it. No fault is in it.
+/// Bytes per second at which this process clears mapped memory, page by page as the kernel does, in the largest
+/// available pages and without faults.
 pub(super) fn clearing_rate() -> Result<f64, Trouble> {
     let span = Span::fresh(BYTES.div_ceil(huge_bytes()))?;
     // A kernel that refuses the advice has no pages of two sizes.
@@ -29,7 +29,7 @@ fn clear(span: Span) -> f64 {
     let begun = Instant::now();
     for page in span.pieces(page_bytes()) {
         let start = page.pointer().cast::<u8>();
-        // SAFETY: the page lies in the span, which is writable and this thread's own.
+        // SAFETY: the page is in the span, which is writable and this thread's own.
         unsafe { start.write_bytes(0, page_bytes()) };
     }
     begun.elapsed().as_secs_f64()

@@ -1,5 +1,5 @@
-//! A slab allocator as allocators of this kind are built: slabs of the huge-page size, divided
-//! into runs of 64 KiB, each for objects of one size, with free lists inside the free objects.
+//! A typical slab allocator: slabs of the huge-page size, divided into runs of 64 KiB, each for objects of one size,
+//! with free lists inside the free objects.
 
 use std::ptr::{self, NonNull};
 
@@ -9,15 +9,15 @@ use crate::region::Advice;
 
 /// Sizes are rounded up to a multiple of this, the alignment of `malloc`.
 const GRAIN: usize = 16;
-/// The largest size that is served.
+/// The largest supported size.
 pub(crate) const LARGEST: usize = 1040;
 /// Runs begin on multiples of this; the head of an object's run is found by masking.
 const RUN: usize = 64 << 10;
-/// Bytes of a slab, also where the huge page is larger: the program does not know.
+/// Bytes of a slab. This is fixed even if the huge page is larger, because the program does not check.
 pub(crate) const SLAB: usize = 2 << 20;
 const CLASSES: usize = LARGEST / GRAIN;
 
-/// How a slab is brought in when it is taken.
+/// How a slab is prefaulted when it is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prefault {
     /// Not at all: each page at its first use.
@@ -32,13 +32,13 @@ pub(crate) enum Prefault {
 struct Run {
     /// Freed objects, linked through their first word.
     free: *mut Object,
-    /// Offset of the first byte that no object has had yet.
+    /// Offset of the first byte that no object has used yet.
     fresh: usize,
     /// Bytes of an object.
     size: usize,
-    /// The next run of its class that has room.
+    /// The next run of its class with free space.
     next: *mut Self,
-    /// Whether it stands in that list.
+    /// True if it is in that list.
     listed: bool,
 }
 
@@ -48,20 +48,20 @@ struct Object {
 
 /// The heap. One thread uses it.
 pub(crate) struct Heap {
-    /// Runs with room, by class.
+    /// Runs with free space, by class.
     roomy: [*mut Run; CLASSES],
-    /// Address space that slabs come from, all of it reserved at the beginning.
+    /// Address space for slabs, all of it reserved at the start.
     space: Span,
-    /// Bytes of `space` that were given to slabs.
+    /// Bytes of `space` given to slabs.
     taken: usize,
-    /// Bytes of the last slab that were given to runs.
+    /// Bytes of the last slab given to runs.
     cut: usize,
     advice: Advice,
     prefault: Prefault,
 }
 
 impl Heap {
-    /// A heap with room for so many huge pages of memory, none of it touched.
+    /// A heap with address space for this many huge pages, untouched.
     pub(crate) fn new(
         huge_pages: usize,
         advice: Advice,
@@ -77,7 +77,7 @@ impl Heap {
         })
     }
 
-    /// What the slabs occupy.
+    /// The address range of the slabs.
     pub(crate) fn slabs(&self) -> Span {
         self.space.part(0, self.taken)
     }
@@ -114,7 +114,7 @@ impl Heap {
         let head = object
             .map_addr(|address| address & !(RUN - 1))
             .cast::<Run>();
-        // SAFETY: every object lies in a run, whose head is at the multiple below it.
+        // SAFETY: every object is in a run, whose head is at the multiple below it.
         let run = unsafe { &mut *head };
         // SAFETY: the object is free, aligned and at least as long as a pointer.
         unsafe { (*object).next = run.free };
@@ -143,7 +143,7 @@ impl Heap {
             next: ptr::null_mut(),
             listed: true,
         };
-        // SAFETY: the run lies in a slab of ours that is mapped, and nothing else uses it.
+        // SAFETY: the run is in a slab of ours that is mapped, and nothing else uses it.
         unsafe { run.write(head) };
         self.roomy[class] = run;
         Ok(run)
@@ -171,7 +171,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Gives all memory back; no object is used again.
+    /// Unmaps all memory; no object is used again.
     pub(crate) fn end(self) -> Result<(), Trouble> {
         self.space.unmap()
     }
@@ -182,7 +182,7 @@ impl Run {
         !self.free.is_null() || self.fresh + self.size <= RUN
     }
 
-    /// The most recently freed object, or else a fresh one; there is room.
+    /// The most recently freed object, or else a fresh one; the run has free space.
     fn object(&mut self) -> NonNull<u8> {
         let object = if self.free.is_null() {
             let offset = self.fresh;
@@ -194,7 +194,7 @@ impl Run {
             self.free = unsafe { (*object).next };
             object.cast()
         };
-        // SAFETY: it lies in the run, which is not at address 0.
+        // SAFETY: it is in the run, which is not at address 0.
         unsafe { NonNull::new_unchecked(object) }
     }
 }

@@ -1,5 +1,4 @@
-//! A program that allocates and frees objects of mixed sizes, over slabs of its own or over
-//! whatever `malloc` is in the process.
+//! A program that allocates and frees objects of mixed sizes, from its own slabs or from the `malloc` of the process.
 
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
@@ -20,41 +19,40 @@ use heap::{Heap, LARGEST};
 /// The smallest object.
 const SMALLEST: usize = 16;
 
-/// How much is done.
+/// The amount of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Allocations and frees together.
     pub(crate) operations: usize,
-    /// Places for objects; in the long run half of them are taken.
+    /// Places for objects; in the long run half of them are occupied.
     pub(crate) places: usize,
-    /// Of the sizes and places.
+    /// The seed for sizes and places.
     pub(crate) seed: u64,
 }
 
-/// What it took.
+/// The cost of the work.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
-    /// Of all operations.
+    /// The time of all operations.
     pub(crate) whole: Duration,
-    /// Of the second half, in which hardly any memory is new.
+    /// The time of the second half, which allocates hardly any new memory.
     pub(crate) second_half: Duration,
-    /// Of the whole.
+    /// The usage over all operations.
     pub(crate) usage: Usage,
-    /// Growth of its memory; `None` where the kernel does not tell.
+    /// Growth of its memory; `None` if the kernel does not report it.
     pub(crate) grown: Option<Held>,
-    /// Boundaries of the huge-page size behind which objects lie in the end.
+    /// Huge-page boundaries with objects after them at the end.
     pub(crate) boundaries: BTreeSet<usize>,
-    /// Objects whose content was not what had been written when they were freed: always 0,
-    /// unless an allocator hands out memory twice.
+    /// Objects whose content had changed before they were freed: always 0, unless an allocator hands out memory twice.
     pub(crate) damaged: u64,
 }
 
-/// What a process has in memory.
+/// The memory of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
-    /// All of it.
+    /// The resident bytes.
     pub(crate) resident: u64,
-    /// Of that, in transparent huge pages.
+    /// The resident bytes in transparent huge pages.
     pub(crate) huge: u64,
 }
 
@@ -67,7 +65,7 @@ impl Held {
         })
     }
 
-    /// The part that is in transparent huge pages; not a number where nothing is held.
+    /// The share in transparent huge pages; NaN if nothing is resident.
     pub(crate) fn huge_share(self) -> f64 {
         self.huge as f64 / self.resident as f64
     }
@@ -80,7 +78,7 @@ impl Held {
     }
 }
 
-/// Where objects come from.
+/// A source of objects.
 pub(crate) trait Source {
     fn take(&mut self, size: usize) -> Result<NonNull<u8>, Trouble>;
 
@@ -102,7 +100,7 @@ impl Source for Heap {
     }
 }
 
-/// `malloc` and `free` of the process: of libc, or of what was loaded before it.
+/// `malloc` and `free` of the process: of libc, or of a preloaded library.
 pub(crate) struct Malloc;
 
 impl Source for Malloc {
@@ -120,12 +118,11 @@ impl Source for Malloc {
     }
 }
 
-/// Runs the load: in each operation one place is drawn; an empty one gets an object of 16 to
-/// 1,040 bytes, whose first and last byte are written, and a full one is emptied, after its
-/// first and last byte were read.
+/// Runs the load: each operation draws one place. An empty place gets an object of 16 to 1,040 bytes, whose first and
+/// last byte are written; a full one is freed after its first and last byte were read.
 pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Trouble> {
     let mut places = vec![None; load.places];
-    // The places are the program's own memory, and not what is measured.
+    // The places are the program's own memory and not measured.
     places.fill(Some((NonNull::dangling(), 0)));
     places.fill(None);
     let mut random = Random::new(load.seed);
@@ -152,7 +149,7 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
 
 type Place = Option<(NonNull<u8>, usize)>;
 
-/// An object that goes on behind the next boundary is told by its beginning.
+/// An object that extends over the next boundary counts by its start.
 fn boundaries(places: &[Place]) -> BTreeSet<usize> {
     let objects = places.iter().flatten();
     let boundary = |&(object, _): &(NonNull<u8>, usize)| {
@@ -196,7 +193,7 @@ fn operate(
 /// The object is `size` bytes long, at least 1.
 unsafe fn mark(object: NonNull<u8>, size: usize) {
     let byte = size as u8 | 1;
-    // SAFETY: both bytes lie in the object.
+    // SAFETY: both bytes are in the object.
     unsafe {
         object.write_volatile(byte);
         object.add(size - 1).write_volatile(byte);
@@ -207,7 +204,7 @@ unsafe fn mark(object: NonNull<u8>, size: usize) {
 /// The object is `size` bytes long, at least 1.
 unsafe fn is_marked(object: NonNull<u8>, size: usize) -> bool {
     let byte = size as u8 | 1;
-    // SAFETY: both bytes lie in the object.
+    // SAFETY: both bytes are in the object.
     unsafe { object.read_volatile() == byte && object.add(size - 1).read_volatile() == byte }
 }
 
@@ -229,7 +226,7 @@ mod tests {
         Heap::new(64, Advice::Small, prefault).unwrap()
     }
 
-    /// Every object is inside the slabs, aligned, and overlaps no other that is alive.
+    /// Every object is inside the slabs, aligned, and overlaps no other live object.
     #[test]
     fn objects_never_overlap() {
         let mut heap = heap(Prefault::Off);
@@ -275,8 +272,8 @@ mod tests {
         assert!((3 * SLAB..8 * SLAB).contains(&first.0), "{first:?}");
     }
 
-    /// Small pages: without prefaulting the pages that were used fault; with it all pages of
-    /// all slabs do, and inside the operations either way, because slabs are taken there.
+    /// Small pages: without prefaulting only the used pages fault, with it all pages of all slabs. The faults are
+    /// inside the operations in both cases, because slabs are allocated there.
     #[test]
     fn prefaulting_brings_in_whole_slabs() {
         for prefault in [Prefault::Populate, Prefault::Touch] {

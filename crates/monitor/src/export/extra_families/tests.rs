@@ -50,7 +50,7 @@ fn cgroups_beyond_the_most_are_one() {
     assert!(lines.len() <= 4 + (MOST_CGROUPS + 1) * 4);
 }
 
-/// Whatever runs, a group has fourteen series at most.
+/// A group has at most fourteen series, whatever runs.
 #[test]
 fn a_group_has_few_series_whatever_runs() {
     let names = (0..MOST_GROUPS + 5).map(|place| format!("g{place}"));

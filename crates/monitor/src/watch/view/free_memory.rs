@@ -1,4 +1,4 @@
-//! Free memory by node, zone and block size: whether the next huge page can be had at once.
+//! Free memory by node, zone and block size: whether the next huge page is available at once.
 
 use crate::watch::sample::{Header, Sample};
 use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
@@ -10,7 +10,7 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::{count, percent};
 use hugewise_text::wrap::plain;
 
-/// So many sizes below a huge page have a column.
+/// The number of columns for sizes below a huge page.
 const SIZES: usize = 6;
 
 /// The table.

@@ -58,7 +58,7 @@ fn same<'a>(sample: &'a Sample, group: &Cgroup) -> Option<&'a Cgroup> {
     sample.groups.iter().find(|one| one.path == group.path)
 }
 
-/// The last part of the path, two spaces further to the right for each level.
+/// The last part of the path, indented by two spaces per level.
 fn name(path: &str) -> String {
     let depth = path.matches('/').count();
     let (indent, name) = match path.rsplit_once('/') {

@@ -1,9 +1,9 @@
-//! The keys, and the words of the screen.
+//! The keys, and the terms on the screen.
 
 use crate::watch::keys::BINDINGS;
 use hugewise_text::document::{Document, Field, Section};
 
-/// Words that the kernel's counters use.
+/// Terms of the kernel's counters.
 const WORDS: [(&str, &str); 6] = [
     ("huge faults", "page faults that got a huge page"),
     (

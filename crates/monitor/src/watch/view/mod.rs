@@ -1,4 +1,4 @@
-//! What is on the screen.
+//! The contents of the screen.
 
 use super::rates::Between;
 use super::sample::Sample;
@@ -17,31 +17,31 @@ mod overview;
 mod processes;
 mod sizes;
 
-/// Columns and rows of the smallest terminal that the screen fits.
+/// Columns and rows of the smallest supported terminal.
 pub const SMALLEST: (u16, u16) = (80, 24);
 
-/// So many processes stand in the document of one moment.
+/// The limit of processes in a one-shot document.
 const MOST: usize = 20;
 
 /// A screen, from top to bottom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
-    /// Whose screen it is.
+    /// The title line: kernel, time and interval.
     pub title: String,
-    /// The tabs, and which of them is shown.
+    /// The tabs, with `true` for the current one.
     pub tabs: Vec<(String, bool)>,
-    /// What stands still above the rows.
+    /// The fixed lines above the rows.
     pub head: Document,
     /// Rows that scroll.
     pub body: Body,
-    /// What keys do, or what is being typed; and what looking costs.
+    /// The keys or the typed text; and the cost of sampling.
     pub status: [String; 2],
 }
 
-/// What scrolls.
+/// The scrolling part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// Rows, one of which is selected.
+    /// Rows with one selected.
     List(List),
     /// Text.
     Text(Document),
@@ -57,7 +57,7 @@ pub struct List {
 }
 
 impl State {
-    /// The screen for so many columns.
+    /// The screen for this number of columns.
     #[must_use]
     pub fn screen(&self, columns: usize) -> Screen {
         let tabs = Tab::ALL.iter().zip(1..);
@@ -78,7 +78,7 @@ impl State {
         }
     }
 
-    /// All of this moment as one text, for those who have no terminal.
+    /// The whole screen as one text, for use without a terminal.
     #[must_use]
     pub fn document(&self, columns: usize) -> Document {
         let Some(now) = &self.now else {
@@ -158,7 +158,7 @@ impl State {
         format!("hugewise watch · Linux {kernel} · {clock} UTC · every {seconds} s")
     }
 
-    /// What keys do now.
+    /// The current keys.
     fn keys(&self) -> String {
         if let Some(notice) = &self.notice {
             return notice.clone();
@@ -187,7 +187,7 @@ impl State {
     }
 }
 
-/// A document from outside, or what is said until it is there.
+/// A document from outside, or a placeholder until it arrives.
 fn told(document: Option<&Document>, until_then: &str) -> (Document, Body) {
     let body = match document {
         Some(document) => Body::Text(document.clone()),
@@ -200,7 +200,7 @@ fn sentence(text: &str) -> Body {
     Body::Text(Document::new([Section::default().with(text)]))
 }
 
-/// A rate in three digits; `-` where it is not known.
+/// A rate with three digits; `-` if unknown.
 fn rate_text(rate: Option<f64>) -> String {
     match rate {
         None => "-".to_owned(),
@@ -210,12 +210,12 @@ fn rate_text(rate: Option<f64>) -> String {
     }
 }
 
-/// An amount of memory; `-` where it is not known.
+/// An amount of memory; `-` if unknown.
 fn memory_text(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "-".to_owned(), bytes_text)
 }
 
-/// A part of a whole in percent; nothing where there is no whole.
+/// A share in percent; empty if the whole is zero.
 fn share_text(part: Option<u64>, whole: u64) -> String {
     let share = part
         .filter(|_| whole > 0)

@@ -1,4 +1,4 @@
-//! The machine in a few lines: memory, settings, what happens in a second.
+//! The machine in a few lines: memory, settings, and rates per second.
 
 use crate::watch::history::History;
 use crate::watch::rates::{Between, counters};
@@ -44,7 +44,7 @@ pub(super) fn head(
     ])
 }
 
-/// Two counters a line, each with its rate and its curve.
+/// Two counters per line, each with its rate and its curve.
 fn rates(history: &History, curve: usize) -> Grid {
     let align = [Align::Left, Align::Right, Align::Left];
     let mut grid = Grid::default().aligned(&[align, align].concat());
@@ -112,7 +112,7 @@ fn memory(machine: &MachineSample) -> String {
     )
 }
 
-/// Files in the page cache that are in huge pages; `-` before Linux 5.4.
+/// Files in the page cache in huge pages; `-` before Linux 5.4.
 fn huge_files(machine: &MachineSample) -> String {
     match &machine.memory.value {
         Ok(memory) => memory_text(Counter::FileHugeBytes.total(memory)),
@@ -138,7 +138,7 @@ fn free(header: &Header, machine: &MachineSample) -> String {
     )
 }
 
-/// The part of the time in which tasks waited for memory.
+/// The share of time in which tasks waited for memory.
 fn waiting(between: &Between<'_>) -> String {
     if let Err(why) = &between.now.machine.pressure.value {
         return why.to_string();

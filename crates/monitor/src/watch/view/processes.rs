@@ -10,10 +10,10 @@ use hugewise_text::wrap::{padded, plain, shortened};
 
 use super::rate_text;
 
-/// Columns of the name of a process: the kernel keeps fifteen letters.
+/// Columns for the name of a process: the kernel keeps fifteen characters.
 const NAME: usize = 16;
 
-/// The processes, with a mark at the column that they are sorted by.
+/// The processes, with a mark at the sort column.
 pub(super) fn grid(rows: &[Row<'_>], sort: Column) -> Grid {
     let right = Align::Right;
     let align = [right, Align::Left, right, right, right, right];

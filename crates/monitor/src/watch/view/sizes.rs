@@ -1,5 +1,4 @@
-//! Folio sizes: what each is used for, and what became of it in the last second; and the hugetlb
-//! pools.
+//! Folio sizes: their settings and their events in the last second; and the hugetlb pools.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ fn columns() -> impl Iterator<Item = Counter> {
     Counter::at(Place::Watch).filter(|counter| counter.row().file == File::SizeStats)
 }
 
-/// Tells whether the kernel's file has a state and no count of events.
+/// Returns true if the kernel's file has a state and not a count of events.
 fn is_state(counter: Counter) -> bool {
     counter.field().starts_with("nr_")
 }

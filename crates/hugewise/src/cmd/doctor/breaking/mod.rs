@@ -1,4 +1,4 @@
-//! Processes in a state that breaks programs, where this program has the rules of `advise`.
+//! Processes in a state that breaks programs, if this program is built with the rules of `advise`.
 
 #[cfg(feature = "advise")]
 mod known;

@@ -3,7 +3,7 @@ use hugewise_base::host::Host;
 use hugewise_linux::machine::root::Root;
 use hugewise_observe::doctor::BreakingState;
 
-/// No state is known to break a program.
+/// Returns none: no rules are compiled in.
 ///
 /// # Errors
 /// None.

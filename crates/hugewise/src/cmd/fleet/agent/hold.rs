@@ -1,4 +1,4 @@
-//! An arm in force: applied once, for as many periods as it holds.
+//! Holds an arm: applies its policy once, for all periods that it lasts.
 
 use anyhow::Result;
 use hugewise_experiment::run::policy::Policy;
@@ -15,7 +15,7 @@ use crate::stderr::message;
 use crate::turn;
 use crate::{exit, paths};
 
-/// What a task needs while its settings are in force.
+/// The state that a task needs while its settings are active.
 pub(super) struct Held<'a> {
     pub(super) place: &'a UndoFolder,
     pub(super) files: &'a [FileWrite],
@@ -23,7 +23,7 @@ pub(super) struct Held<'a> {
 }
 
 impl Agent {
-    /// Applies the arm's policy, goes through its periods, and puts the old settings back.
+    /// Applies the arm's policy, runs its periods, and restores the old settings.
     pub(super) fn carry_out(&mut self, task: Task) -> Result<()> {
         let policy = task.policy();
         let (turn, realisation) = self.take(&policy)?;
@@ -54,7 +54,7 @@ impl Agent {
         done
     }
 
-    /// The turn on the machine, where the policy needs one.
+    /// Takes the machine, if the policy needs that.
     fn take(&self, policy: &Policy) -> Result<(Option<Turn>, Realisation)> {
         let read = || {
             let realisation = realise_one(&self.host()?, policy, Reach::Machine)?;
@@ -73,7 +73,7 @@ impl Agent {
         let arm = task.arm();
         let what = match (task.part.phase, realisation.files.is_empty()) {
             (Phase::Before, _) => "nothing is changed before the plan starts".to_owned(),
-            (_, true) => format!("{}, which is so already", task.policy().name),
+            (_, true) => format!("{}, already set", task.policy().name),
             (_, false) => {
                 let one = |file: &FileWrite| format!("/{} = {}", file.path, file.value);
                 let files: Vec<String> = realisation.files.iter().map(one).collect();
@@ -83,7 +83,7 @@ impl Agent {
         self.say(format!("{}: arm {arm} of {name}: {what}", self.unit));
     }
 
-    /// Periods as long as the same settings are wanted.
+    /// Runs periods for as long as the settings stay the same.
     fn periods(&mut self, mut task: Task, policy: &Policy, held: &Held<'_>) -> Result<()> {
         loop {
             match self.period(&task, held)? {
@@ -99,7 +99,7 @@ impl Agent {
     }
 }
 
-/// What a process inherits reaches no program that runs already.
+/// Settings that processes inherit do not reach programs that are running already.
 fn check(policy: &Policy, realisation: Realisation) -> Result<Realisation> {
     if realisation.is_of_machine() {
         return Ok(realisation);

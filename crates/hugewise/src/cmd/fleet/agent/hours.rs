@@ -1,8 +1,8 @@
-//! Rows as Parquet: the periods that begin in one hour are one file.
+//! Rows as Parquet: all periods that begin in one hour share a file.
 //!
-//! A file for each period would be mostly its own description, and ten thousand hosts would make three
-//! million of them a day. Until its hour is over, a file is lines of JSON below `_unfinished/`,
-//! written through after each period, so that a death at any moment costs no period that had ended.
+//! With a file for each period, the files would be mostly metadata, and ten thousand hosts would make three million of
+//! them a day. Until its hour is over, a file consists of lines of JSON below `_unfinished/`, synced to disk after each
+//! period, so that a crash loses no completed period.
 
 use std::fs;
 use std::io::{self, Seek, Write};
@@ -16,20 +16,20 @@ use super::rows::{folder_of, free_name, write_whole};
 use crate::file;
 use crate::stderr::message;
 
-/// Spark and pyarrow leave out folders that begin so.
+/// Spark and pyarrow skip folders with this prefix.
 const UNFINISHED: &str = "_unfinished";
-/// Lines of an hour that may go on.
+/// The lines of an hour that may still grow.
 const OPEN: &str = "open";
-/// A whole file of Parquet; it has its last name as soon as the lines are gone.
+/// A complete Parquet file, renamed to its final name once the lines are removed.
 const CLOSED: &str = "closed";
 
 /// The files of one unit.
 #[derive(Debug)]
 pub(super) struct Hours {
     folder: PathBuf,
-    /// What the names of the unit's files begin with.
+    /// The prefix of the unit's file names.
     unit: String,
-    /// Place of the lines that go on, and their hour since 1970.
+    /// The path of the growing lines, and their hour since 1970.
     current: Option<(PathBuf, i64)>,
 }
 
@@ -42,8 +42,7 @@ impl Hours {
         }
     }
 
-    /// Adds a period, whose rows by themselves would have their file at `place`, to the lines of
-    /// its hour.
+    /// Adds a period to the lines of its hour. `place` is the path that a file of only this period would have.
     pub(super) fn add(&mut self, place: &Path, start: i64, lines: &str) -> io::Result<()> {
         let hour = start.div_euclid(3600);
         let goes_on = self
@@ -56,20 +55,20 @@ impl Hours {
         Ok(())
     }
 
-    /// Makes Parquet of all lines but those that go on.
+    /// Converts all lines to Parquet, except the growing ones.
     pub(super) fn close_past(&self) -> io::Result<()> {
         let current = self.current.as_ref();
         self.close(current.map(|(path, _)| path.as_path()))
     }
 
-    /// Makes Parquet of all lines.
+    /// Converts all lines to Parquet.
     pub(super) fn close_all(&mut self) -> io::Result<()> {
         self.current = None;
         self.close(None)
     }
 
-    /// Whatever is left of an agent that died is finished too. Where lines are, a file of Parquet
-    /// beside them may be half there; where none are, it is whole.
+    /// Converts lines to Parquet, also those of an agent that died. A Parquet file next to lines may be incomplete;
+    /// without lines it is complete.
     fn close(&self, current: Option<&Path>) -> io::Result<()> {
         let top = self.folder.join(UNFINISHED);
         for place in self.places(&top)? {
@@ -99,7 +98,7 @@ impl Hours {
             .with_added_extension(end)
     }
 
-    /// The places of the unit's unfinished files, without their endings.
+    /// The paths of the unit's unfinished files, without their extensions.
     fn places(&self, top: &Path) -> io::Result<Vec<PathBuf>> {
         let mut places = Vec::new();
         for date in entries(top)? {
@@ -115,7 +114,7 @@ impl Hours {
         Ok(places)
     }
 
-    /// Several units may share the folder: `web-1-7` is of `web-1`, and not of `web`.
+    /// Several units may share the folder: `web-1-7` belongs to `web-1`, not to `web`.
     fn is_ours(&self, file: &Path) -> bool {
         let is_known = file
             .extension()
@@ -126,7 +125,7 @@ impl Hours {
     }
 }
 
-/// What lies in a folder, in the order of names; nothing where there is no folder.
+/// The entries of a folder, sorted by name; empty if there is no folder.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let found = match fs::read_dir(folder) {
         Err(error)
@@ -146,8 +145,8 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Adds lines and writes them through. What could not be written whole is taken back, or the next
-/// lines would follow half a line.
+/// Appends lines and syncs them to disk. An incomplete write is undone, because the next lines would follow half a
+/// line.
 fn append(path: &Path, lines: &str) -> io::Result<()> {
     let (folder, name) = folder_of(path)?;
     let mut file = match folder.open_file(&name) {
@@ -164,8 +163,7 @@ fn append(path: &Path, lines: &str) -> io::Result<()> {
     written
 }
 
-/// The rows of the lines. Of a period that was being written when the machine died, half a line
-/// may be there.
+/// The rows of the lines. A crash during a write can leave an incomplete last line, which is reported and skipped.
 fn read(path: &Path) -> io::Result<Vec<Row>> {
     let text = file::read_found(path)?;
     let lines = text
@@ -253,7 +251,7 @@ mod tests {
         assert_eq!(files(&folder), ["web-1-3600.parquet", "web-1-7.parquet"]);
     }
 
-    /// Death before, while and after the Parquet was written: its rows are there once.
+    /// A crash before, during or after writing the Parquet file: each row exists exactly once.
     #[test]
     fn what_a_dead_agent_left_is_finished_once() {
         let whole = parquet::file(&rows()).expect("Parquet");

@@ -7,17 +7,17 @@ use hugewise_linux::spawn::printed;
 
 use crate::stderr::message;
 
-/// A command that takes longer is killed with its children; the arm would wait for it.
+/// The time limit of the command, because the arm waits for it; after that it is killed with its children.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether the command gives numbers, over all periods.
+/// Tracks whether the command gives numbers, over all periods.
 #[derive(Debug, Default)]
 pub(super) struct Latency {
     blind: Option<Instant>,
 }
 
 impl Latency {
-    /// Its seconds now; none where the command fails, which is said once until it gives a number.
+    /// The current latency in seconds; `None` if the command fails. A failure is reported once until the next number.
     pub(super) fn read(&mut self, asked: Option<&guardrail::Latency>) -> Option<f64> {
         let Some(asked) = asked else {
             self.blind = None;
@@ -44,7 +44,7 @@ impl Latency {
         }
     }
 
-    /// Whether nobody could watch for longer than the lease: the arm must not go on unwatched.
+    /// Returns true if there was no number for longer than the lease: the arm must not continue unobserved.
     pub(super) fn is_blind(&self, lease: Duration) -> bool {
         self.blind.is_some_and(|since| since.elapsed() > lease)
     }

@@ -30,7 +30,7 @@ use latency::Latency;
 use orders::{Order, Orders};
 use rows::{RowFiles, Rows};
 
-/// How often the plan, the stop and the guardrails are looked at.
+/// How often the plan, the stop file and the guardrails are checked.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Flags of `fleet agent`.
@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_secs(10);
                   \x20            6 if another experiment has the machine (with --once)"
 )]
 pub struct Arguments {
-    /// The plan, a TOML file; it is read again at every look
+    /// The plan, a TOML file; read again at each check
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
 
@@ -74,7 +74,7 @@ pub struct Arguments {
     #[arg(long)]
     once: bool,
 
-    /// With --once, wait for an experiment that has the machine: TIME at the most, or no
+    /// With --once, wait for another experiment: at most TIME, or no
     #[arg(
         long,
         hide_short_help = true,
@@ -85,7 +85,7 @@ pub struct Arguments {
     wait: Wait,
 }
 
-/// An agent with all that it keeps from period to period.
+/// An agent with its state across periods.
 struct Agent {
     root: Root,
     unit: String,
@@ -95,13 +95,13 @@ struct Agent {
     collector: Collector,
     latency: Latency,
     interrupt: Interrupt,
-    /// What was said last, so that it is said once.
+    /// The last message, so that it is not repeated.
     said: String,
     repeat: Repeat,
     wait: Wait,
 }
 
-/// Whether there is another period.
+/// Whether another period follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repeat {
     Once,
@@ -139,8 +139,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A service, a start or a pod shares its host with others, so that the host's settings are no arm
-/// of it.
+/// A service, a start or a pod shares its host with others, so it cannot have the host's settings as its arm.
 fn check_kind(plan: &Plan) -> Result<()> {
     match plan.unit {
         UnitKind::Host => Ok(()),
@@ -180,7 +179,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Another experiment that has the machine is waited for; a signal still ends the wait.
+    /// Waits for another experiment that has the machine; a signal ends the wait.
     fn settle(&mut self, done: Result<()>) -> Result<()> {
         match done {
             Err(error) if exit::of(&error) == Exit::Busy && self.repeat == Repeat::Always => {
@@ -192,7 +191,7 @@ impl Agent {
         }
     }
 
-    /// Says something new.
+    /// Prints a message, unless it repeats the last one.
     fn say(&mut self, what: String) {
         if what != self.said {
             message(&what);

@@ -1,4 +1,4 @@
-//! What the agent has to do now: the plan, its lease, the stop and the guardrails.
+//! Decides what the agent does now, from the plan, its lease, the stop file and the guardrails.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use super::rows::write_whole;
 use crate::file;
 use crate::stderr::{chain, message};
 
-/// What to do.
+/// The next action.
 #[derive(Debug)]
 pub(super) enum Order {
     /// The plan is over.
@@ -45,7 +45,7 @@ impl Task {
         arm_name(self.plan(), Some(self.part.arm)).to_owned()
     }
 
-    /// What is in force now: before the arms begin, nothing of the plan.
+    /// The current policy; before the arms begin, no policy of the plan.
     pub(super) fn policy(&self) -> Policy {
         match self.part.phase {
             Phase::Before => Policy::as_is(),
@@ -53,22 +53,22 @@ impl Task {
         }
     }
 
-    /// Whether a period may go on: rows of one period are about one task.
+    /// Returns true if a period may continue: the rows of one period belong to one task.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.file.digest == other.file.digest && self.part == other.part
     }
 }
 
-/// Where orders come from.
+/// The source of orders.
 #[derive(Debug)]
 pub(super) struct Orders {
     path: PathBuf,
     unit: String,
     out: PathBuf,
     file: PlanFile,
-    /// When it was read last.
+    /// When the plan was last read.
     read: Instant,
-    /// When it ends by the clock that nobody sets: a wall clock that is set back prolongs nothing.
+    /// The end of the lease by the monotonic clock, so that setting back the wall clock does not extend it.
     deadline: Option<Instant>,
     complained: bool,
 }
@@ -92,7 +92,7 @@ impl Orders {
         &self.file.plan
     }
 
-    /// What to do now.
+    /// The next order.
     pub(super) fn next(&mut self) -> Order {
         self.refresh();
         let plan = &self.file.plan;
@@ -126,7 +126,7 @@ impl Orders {
         }
     }
 
-    /// A plan that cannot be read, or is wrong, leaves the last one in force for its lease.
+    /// Reads the plan again. If it is unreadable or wrong, the last one stays valid for its lease.
     fn refresh(&mut self) {
         match plan_file::read_again(&self.path) {
             Ok(file) => {
@@ -148,7 +148,7 @@ impl Orders {
         }
     }
 
-    /// Keeps the arm stopped, beyond the end of this process and a change of the plan.
+    /// Remembers the stop of the arm, so that it outlasts this process and a change of the plan.
     pub(super) fn remember_stop(&self, reason: &str) -> Result<()> {
         let file = self.stopped_file();
         write_whole(&file, format!("{reason}\n").as_bytes()).with_context(|| {
@@ -160,15 +160,15 @@ impl Orders {
     }
 
     fn stopped_file(&self) -> PathBuf {
-        // The folder may be shared by hosts.
+        // Several hosts may share the folder.
         let unit = file_name(&self.unit);
         self.out
             .join(format!("{}.{unit}.stopped", self.file.plan.name))
     }
 }
 
-/// The first line of a text and its last: a picture of the place between them would be a record each in
-/// a log.
+/// The first and the last line of a text. The lines between them, which mark the place, would become separate log
+/// records.
 fn one_line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One period: looks, guardrails, and the rows at its end.
+//! One period: samples, guardrails, and the rows at its end.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::stderr::{chain, message_lines};
 pub(super) enum End {
     /// After its length.
     Whole,
-    /// The plan, its lease or the stop say something else now.
+    /// The plan, its lease or the stop file requires something else.
     Changed,
     /// A guardrail stopped the arm.
     Breach,
@@ -30,8 +30,7 @@ pub(super) enum End {
 }
 
 impl Agent {
-    /// Goes through one period and writes its rows. Its length is that of the clock that nobody
-    /// sets; its label is the wall clock's.
+    /// Runs one period and writes its rows. The monotonic clock measures its length, the wall clock gives its label.
     pub(super) fn period(&mut self, task: &Task, held: &Held<'_>) -> Result<End> {
         let (began, start) = (Instant::now(), now());
         let length = length(task, start);
@@ -82,7 +81,7 @@ impl Agent {
         matches!(self.orders.next(), Order::Do(next) if next.is_as(task))
     }
 
-    /// Why the arm must not go on: a limit was passed, or nobody can see whether one is.
+    /// Returns why the arm must stop: a limit was exceeded, or the limits cannot be observed.
     fn breach(&self, task: &Task, seen: &Seen) -> Option<String> {
         let plan = task.plan();
         let passed = plan.guardrails.breach(seen);
@@ -132,7 +131,7 @@ impl Agent {
     }
 }
 
-/// What the rows of a period share.
+/// The data that the rows of a period share.
 struct Period {
     start: Moment,
     seconds: f64,
@@ -142,7 +141,7 @@ struct Period {
     metrics: Vec<(&'static str, Sums)>,
 }
 
-/// A period ends where the plan changes: its rows are about one phase.
+/// The length of a period. It ends early at a change of the plan, because its rows belong to one phase.
 fn length(task: &Task, start: Moment) -> Duration {
     const LEAST: Duration = Duration::from_millis(200);
     let left = next_change(task.plan(), start).0.saturating_sub(start.0);
@@ -163,7 +162,7 @@ fn ending(end: End) -> Ending {
     }
 }
 
-/// Settings that were once found changed have not held.
+/// The worse of two states: settings found changed once have not held.
 fn worse(one: Settings, other: Settings) -> Settings {
     match (one, other) {
         (Settings::No, _) | (_, Settings::No) => Settings::No,

@@ -17,10 +17,10 @@ use super::hours::Hours;
 use crate::stderr::message;
 use crate::{exit, invoker};
 
-/// Periods that are kept while they cannot be written: a day of five minutes each.
+/// The number of periods kept while they cannot be written: one day of five-minute periods.
 const MOST: usize = 288;
 
-/// What the files are.
+/// The format of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum RowFiles {
     /// Lines of JSON, a file for each period, at its end.
@@ -29,11 +29,11 @@ pub(super) enum RowFiles {
     Parquet,
 }
 
-/// The folder, and what could not be written yet.
+/// The folder, and the periods not yet written.
 #[derive(Debug)]
 pub(super) struct Rows {
     folder: PathBuf,
-    /// Of files of Parquet.
+    /// The state of Parquet files.
     hours: Option<Hours>,
     waiting: VecDeque<Period>,
     periods: usize,
@@ -70,12 +70,12 @@ impl Rows {
         })
     }
 
-    /// Whether no period has ended yet.
+    /// Returns true if no period has ended yet.
     pub(super) fn is_empty(&self) -> bool {
         self.periods == 0
     }
 
-    /// Takes the rows of one period, and writes all that wait.
+    /// Adds the rows of one period, and writes all pending ones.
     pub(super) fn add(&mut self, rows: &[Row]) {
         self.periods += 1;
         let lines = rows
@@ -98,10 +98,10 @@ impl Rows {
         self.say(done);
     }
 
-    /// Writes all that wait, for the last time.
+    /// Writes all pending rows, for the last time.
     ///
     /// # Errors
-    /// Rows are lost: whoever collects them must not take the end for a success.
+    /// Rows are lost, so this must not count as success.
     pub(super) fn close(mut self) -> Result<()> {
         let closed = |hours: &mut Hours| hours.close_all();
         let done = self
@@ -125,7 +125,8 @@ impl Rows {
             }
             let ending = period.ending;
             self.waiting.pop_front();
-            // Whoever looks for why an arm was stopped does not wait for the hour's end.
+            // A stopped arm is written at once, because somebody who looks for the reason will not wait for the end of
+            // the hour.
             if let Some(hours) = self.hours.as_mut().filter(|_| ending == Ending::Guardrail) {
                 hours.close_all()?;
             }
@@ -158,7 +159,7 @@ impl Rows {
 }
 
 impl Drop for Rows {
-    /// What is lost at the end is said.
+    /// Reports rows that are lost at the end.
     fn drop(&mut self) {
         let closed = |hours: &mut Hours| hours.close_all();
         let done = self
@@ -190,8 +191,7 @@ fn write(folder: &Path, period: &Period) -> io::Result<()> {
     fs::rename(&unfinished, free_name(&start, "jsonl"))
 }
 
-/// The name of a file. One that is taken, as after a clock that was set back, is left to the rows
-/// that have it.
+/// A free name for a file. An existing file, such as after the clock was set back, is not overwritten.
 pub(super) fn free_name(start: &Path, end: &str) -> PathBuf {
     let first = start.with_added_extension(end);
     let others = (1_u32..).map(|nth| start.with_added_extension(format!("{nth}.{end}")));
@@ -200,21 +200,21 @@ pub(super) fn free_name(start: &Path, end: &str) -> PathBuf {
     free.expect("no folder holds four billion files")
 }
 
-/// Writes a file through to the disk, or leaves none.
+/// Writes a file and syncs it to disk; leaves no file after an error.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = folder_of(path)?;
-    // What a killed agent left is half a file.
+    // A killed agent can leave an incomplete file.
     let _ = folder.remove(&name);
     let mut file = folder.create(&name)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if written.is_err() {
-        // What is half there would keep the disk full.
+        // An incomplete file would keep the disk full.
         let _ = folder.remove(&name);
     }
     written
 }
 
-/// The folder of a file, made and held open, and the file's name in it.
+/// The folder of a file, created and held open, and the file's name in it.
 pub(super) fn folder_of(path: &Path) -> io::Result<(Folder, PathBuf)> {
     let rights = invoker::rights().map_err(io::Error::other)?;
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;

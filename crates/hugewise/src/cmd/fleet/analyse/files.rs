@@ -1,4 +1,4 @@
-//! Rows in files.
+//! Reads rows from files.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Error, ErrorKind};
@@ -11,7 +11,7 @@ use hugewise_fleet::row::parquet;
 
 use crate::{exit, file};
 
-/// What has rows.
+/// The hint where rows are found.
 const GIVE: &str = "give the folder that `fleet agent --out` wrote";
 
 /// Adds the rows of a file, or of all files `*.jsonl` and `*.parquet` below a folder.
@@ -32,7 +32,7 @@ pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
 
 fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(|error| unread(folder, &error))?;
-    // A link to a folder is not followed: it may lead back to where it lies.
+    // Links to folders are not followed, because they may form a loop.
     let found = entries.map(|entry| {
         let entry = entry?;
         Ok((entry.path(), entry.file_type()?.is_dir()))
@@ -58,7 +58,7 @@ fn add_file(tally: &mut Tally, path: &Path) -> Result<()> {
     }
 }
 
-/// What keeps rows from being read, and what to give.
+/// Explains why rows cannot be read, and what to give instead.
 fn unread(path: &Path, error: &Error) -> anyhow::Error {
     let path = path.display();
     exit::usage(match error.kind() {
@@ -71,7 +71,7 @@ fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "parquet")
 }
 
-/// A file of Parquet, some rows at a time.
+/// Adds a Parquet file in batches of rows.
 fn add_columns(tally: &mut Tally, path: &Path, opened: fs::File) -> Result<()> {
     let name = path.display();
     let wrong = |problem: &dyn std::fmt::Display| exit::usage(format!("{name}: {problem}"));
@@ -87,7 +87,7 @@ fn add_columns(tally: &mut Tally, path: &Path, opened: fs::File) -> Result<()> {
     Ok(())
 }
 
-/// The experiment that a folder is of.
+/// The experiment of a folder.
 fn experiment(path: &Path) -> &str {
     let folders = path.ancestors().skip(1);
     let mut names = folders.filter_map(|folder| folder.file_name()?.to_str());
@@ -124,7 +124,7 @@ fn add_lines(tally: &mut Tally, path: &Path, mut reader: impl BufRead) -> Result
     Ok(())
 }
 
-/// Why a line is no row. Its place within the line is left out: `line 1` is not that of the file.
+/// Explains why a line is not a row. Leaves out serde's position, because its `line 1` is not the line of the file.
 fn problem(error: &serde_json::Error) -> String {
     if error.is_syntax() {
         return "no JSON".to_owned();

@@ -1,4 +1,4 @@
-//! `hugewise fleet analyse`: what the rows of a fleet say.
+//! `hugewise fleet analyse`: compares the arms of a fleet from its rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "URL", requires = "plan", conflicts_with = "rows", value_parser = prometheus::endpoint)]
     prometheus: Option<Endpoint>,
 
-    /// First moment [default: enough of the past]
+    /// First moment [default: by the plan]
     ///
     /// As long before the plan's start as after it, and before the start the last 100 periods.
     #[arg(long, value_name = "TIME", requires = "prometheus")]
@@ -52,7 +52,7 @@ pub struct Arguments {
 
     /// Metric that decides [default: p99_seconds]
     ///
-    /// Where --lower or --higher names a metric, that one decides.
+    /// If --lower or --higher names a metric, that one decides.
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The rows must be of this plan: its draws of other arms say nothing of others.
+/// Checks that the rows belong to this plan: its random draws do not apply to other arms.
 fn check_plan(file: &PlanFile, tally: &Tally) -> Result<()> {
     let plan = &file.plan;
     if plan.name != tally.experiment {
@@ -204,7 +204,7 @@ fn control(arguments: &Arguments, plan: Option<&Plan>, tally: &Tally) -> Result<
     let asked = arguments.control.clone();
     let name = asked.or(planned).unwrap_or_else(|| "control".to_owned());
     let arms = tally.arms();
-    // Before the first turn all units have the arm with which they begin.
+    // Before the first turn all units are in their initial arm.
     let is_planned = plan.is_some_and(|plan| plan.switchback.is_some());
     if !is_planned && !arms.contains(&name) {
         let arms = arms.join(", ");

@@ -1,4 +1,4 @@
-//! Rows from a Prometheus, metric by metric and some periods at a time.
+//! Reads rows from a Prometheus server, metric by metric and a few periods at a time.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::plan_file::PlanFile;
 use crate::exit;
 use crate::http::{Endpoint, Question, form};
 
-/// The longest that a server may think: its own limit is two minutes.
+/// The time limit of a query; the server's own limit is two minutes.
 const PATIENCE: Duration = Duration::from_secs(130);
-/// One answer about ten thousand units takes a hundred megabytes at most.
+/// The size limit of a response, in bytes: one about ten thousand units takes at most a hundred megabytes.
 const MOST_ANSWER: usize = 256 << 20;
 
-/// A server from the text of a flag.
+/// Parses the server's address from a flag.
 pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
     Ok(text.parse::<Endpoint>()?.or(9090, ""))
 }
@@ -52,8 +52,8 @@ pub(super) fn add(
     Ok(())
 }
 
-/// By default the past is as long as the time under the arms; before these begin it is what one
-/// question to the server gives.
+/// The default start is as long before the arms as their duration; before they begin it is as far back as one query
+/// allows.
 fn begin(plan: &Plan, from: Option<Moment>, end: Moment) -> Result<Moment> {
     let mirrored = |starts: Moment| match end > starts {
         true => Moment(starts.0 - (end.0 - starts.0)),
@@ -100,7 +100,7 @@ impl Server<'_> {
             patience: PATIENCE,
             most: MOST_ANSWER,
         })?;
-        // What is wrong with a question stands in the answer, which is JSON then too.
+        // If a query is wrong, the response explains it, also as JSON.
         let is_said = answer.body.starts_with(b"{");
         ensure!(
             answer.status.is_success() || is_said,

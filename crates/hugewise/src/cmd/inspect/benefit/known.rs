@@ -1,5 +1,4 @@
-//! Who knows whether huge pages help a process: its vendor, what was measured here, and the command
-//! that measures it.
+//! Sources on whether huge pages help a process: its vendor, past measurements, and the command that measures it.
 
 use hugewise_advise::advice::Program;
 use hugewise_advise::rule::Change;
@@ -11,10 +10,10 @@ use hugewise_text::wrap::{plain, quoted};
 
 use crate::cmd::advise;
 
-/// The line that measures a command.
+/// The command line that measures a program.
 const RUN: &str = "hugewise run -- CMD";
 
-/// What is known of a process. Where its rules cannot be read, `advise` says why; an inspection goes on.
+/// The known facts about a process. If its rules cannot be read, `advise` reports why and the inspection continues.
 pub fn of(root: &Root, pid: u32) -> Benefit {
     let program = advise::of_process(root, pid).ok().flatten();
     let command = program.as_ref().and_then(|it| it.command.as_ref());
@@ -24,7 +23,7 @@ pub fn of(root: &Root, pid: u32) -> Benefit {
         None => Measure::Unknown,
     };
     let measured = program.as_ref().map_or(&[][..], |it| &it.measured);
-    // It asks for no huge page.
+    // The process requests no huge pages.
     let idle = measured.iter();
     let idle = idle.filter(|it| it.changed_no_page && it.policy != OFF);
     let mut better = measured

@@ -1,4 +1,4 @@
-//! Who knows whether huge pages help a process, where this program has the rules of `advise`.
+//! Sources on whether huge pages help a process, if this program is built with the rules of `advise`.
 
 #[cfg(feature = "advise")]
 mod known;

@@ -18,7 +18,7 @@ mod styled_line;
 #[cfg(test)]
 mod tests;
 
-/// Draws what the user looks at, and tells the state how many rows there was room for.
+/// Draws the state, and stores in it how many rows fit.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, color: Color) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -56,7 +56,7 @@ fn reversed() -> Style {
     Style::new().add_modifier(Modifier::REVERSED)
 }
 
-/// Lines from a row on, as many as there is room for above the last one.
+/// Draws lines from a row, as many as fit above the last one.
 fn put(frame: &mut Frame<'_>, lines: Vec<Line<'_>>, area: Rect, from: u16) {
     let last = area.height.saturating_sub(1);
     let from = from.min(last);
@@ -68,7 +68,7 @@ fn lines(document: &Document, style: &TextStyle) -> Vec<Line<'static>> {
     to_text(document, style).lines().map(line).collect()
 }
 
-/// The lines that stand above the rows, the rows, and which of them is selected.
+/// The lines above the rows, the rows, and the index of the selected one.
 fn body(body: &Body, style: &TextStyle) -> (Vec<Line<'static>>, Vec<Line<'static>>, Option<usize>) {
     match body {
         Body::Text(document) => (Vec::new(), lines(document, style), None),
@@ -82,7 +82,7 @@ fn body(body: &Body, style: &TextStyle) -> (Vec<Line<'static>>, Vec<Line<'static
     }
 }
 
-/// The line with blanks up to the end of the row.
+/// Pads the line with blanks to the end of the row.
 fn whole(line: Line<'static>, columns: u16) -> Line<'static> {
     let gap = usize::from(columns).saturating_sub(line.width());
     let mut line = line;
@@ -102,7 +102,7 @@ fn draw_title(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     put(frame, vec![title.patch_style(reversed()), tabs], area, 0);
 }
 
-/// The last row: what keys do to the left, what looking costs to the right.
+/// The last row: the keys to the left, the cost of sampling to the right.
 fn draw_status(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let [left, right] = &screen.status;
     let used = display_width(left) + display_width(right) + 2;

@@ -1,9 +1,9 @@
-//! Text with the colours that documents are painted in, as a line of the terminal's screen.
+//! Converts text with the colours of documents to lines of the terminal's screen.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// One line. Of escapes it knows those that `text::plain_text::paint` and the map write.
+/// Converts one line. Supports the escape sequences that `text::plain_text::paint` and the map write.
 pub(super) fn line(text: &str) -> Line<'static> {
     let mut style = Style::new();
     let mut pieces = text.split("\x1b[");

@@ -8,7 +8,7 @@ use super::*;
 
 const RECORDING: &str = include_str!("../../../../../../fixtures/recordings/watch.jsonl");
 
-/// A state that has seen the whole recording, after these keys.
+/// The state after the whole recording and these keys.
 fn state(keys: &[Key]) -> State {
     let recording = parse(RECORDING.as_bytes()).expect("a recording");
     let mut state = State::new(recording.header);
@@ -64,7 +64,7 @@ fn frames_are_those_of_the_golden_files() {
     check(golden!("too-small"), &[], 60, 10);
 }
 
-/// The guide shows what the program draws.
+/// The guide shows the program's actual output.
 #[test]
 fn the_frame_of_the_guide_is_a_frame() {
     let guide = include_str!("../../../../../../docs/guide/what-runs-now.md");

@@ -5,7 +5,7 @@ use std::arch::asm;
 use super::super::{Arrays, FILL, ends};
 use super::steps;
 
-/// `rep movsb`: the copy that is built into the processor.
+/// `rep movsb`: the processor's built-in copy.
 pub(super) unsafe fn copy_rep(arrays: Arrays) {
     // SAFETY: the caller's arrays are good for their length; the direction flag is clear by the
     // rules of inline assembly.
@@ -20,13 +20,13 @@ pub(super) unsafe fn copy_rep(arrays: Arrays) {
     }
 }
 
-/// `rep stosb`: the fill that is built into the processor.
+/// `rep stosb`: the processor's built-in fill.
 pub(super) unsafe fn fill_rep(arrays: Arrays) {
     // SAFETY: the caller's promise.
     unsafe { rep_stosb(arrays, FILL) };
 }
 
-/// The same with zeros, as the kernel clears pages: some processors then read no line first.
+/// The same with zeros, as the kernel clears pages: some processors then do not read the line first.
 pub(super) unsafe fn fill_rep_zero(arrays: Arrays) {
     // SAFETY: the caller's promise.
     unsafe { rep_stosb(arrays, 0) };
@@ -80,7 +80,7 @@ steps!(copy_avx512, 256, boundary 1, rest ends::copy, [], [
 ], ["vzeroupper"]);
 
 steps!(
-    /// Stores that go past the caches, a whole line at a time.
+    /// Stores that bypass the caches, a whole line at a time.
     copy_nt, 64, boundary 64, rest ends::copy, [], [
     "prefetchnta [{s} + {i} + 512]",
     "movdqu xmm0, [{s} + {i}]",
@@ -143,7 +143,7 @@ steps!(fill_nt_avx512, 256, boundary 64, rest ends::fill, [
 ], ["sfence", "vzeroupper"]);
 
 steps!(
-    /// AMD's: clears a line without loading it. It knows no other value than 0.
+    /// AMD only: clears a line without loading it. The instruction can only write 0.
     fill_clzero, 64, boundary 64, rest ends::clear, [], [
     "lea rax, [{d} + {i}]",
     "clzero"

@@ -12,7 +12,7 @@ use blocks::{
     fill_clzero, fill_nt, fill_nt_avx512, fill_rep, fill_rep_zero,
 };
 
-/// Lists kernels: operation, name, what it needs, the loop.
+/// Lists kernels: operation, name, requirement, loop.
 macro_rules! kernels {
     ($($operation:ident $name:literal $lacks:ident $pass:ident;)+) => {
         pub(super) static KERNELS: &[Kernel] = &[$(Kernel {
@@ -54,7 +54,7 @@ kernels! {
     Triad "avx512" avx512 triad_avx512;
 }
 
-/// Asked of the processor and of the operating system, which has to save the registers.
+/// Detected in the processor and in the operating system, which has to save the registers.
 fn avx2() -> Option<&'static str> {
     (!std::arch::is_x86_feature_detected!("avx2")).then_some("AVX2")
 }
@@ -63,7 +63,7 @@ fn avx512() -> Option<&'static str> {
     (!std::arch::is_x86_feature_detected!("avx512f")).then_some("AVX-512")
 }
 
-/// AMD's; the standard library does not ask for it (AMD64 manual, volume 3: CPUID 8000_0008).
+/// AMD only; the standard library does not detect it (AMD64 manual, volume 3: CPUID 8000_0008).
 fn clzero() -> Option<&'static str> {
     const LEAF: u32 = 0x8000_0008;
     let known = __cpuid(0x8000_0000).eax >= LEAF;
@@ -71,9 +71,9 @@ fn clzero() -> Option<&'static str> {
     (!has).then_some("CLZERO")
 }
 
-/// A loop that takes `$step` bytes at a time: `{d}`, `{s}` and `{t}` point behind the arrays
-/// that it works on, and `{i}` counts from minus their length up to 0. What is before or behind
-/// whole steps is done by `$rest`. `$boundary` is where the destination has to lie.
+/// A loop that processes `$step` bytes at a time: `{d}`, `{s}` and `{t}` point to the ends of the arrays, and `{i}`
+/// counts from minus their length up to 0. `$rest` handles the bytes before and after whole steps. `$boundary` is the
+/// alignment of the destination.
 macro_rules! steps {
     (
         $(#[$doc:meta])*
@@ -193,7 +193,7 @@ steps!(modify_word, 64, boundary 1, rest ends::read_modify_write, [], [
     "add qword ptr [{d} + {i} + 56], 1"
 ], []);
 
-// Less −1 in every lane is more 1, and −1 needs no memory.
+// Subtracting −1 in every lane adds 1, and −1 needs no memory access.
 steps!(modify_sse2, 64, boundary 1, rest ends::read_modify_write, ["pcmpeqd xmm4, xmm4"], [
     "movdqu xmm0, [{d} + {i}]",
     "movdqu xmm1, [{d} + {i} + 16]",
@@ -241,8 +241,8 @@ steps!(modify_avx512, 256, boundary 1, rest ends::read_modify_write, [
     "vmovdqu64 [{d} + {i} + 192], zmm3"
 ], ["vzeroupper"]);
 
-// 0x4008000000000000 is 3.0. Product and sum are rounded one after the other, as in every other
-// kernel: a fused one would come to other numbers.
+// 0x4008000000000000 is 3.0. Product and sum are rounded separately, as in every other kernel: a fused operation would
+// give different numbers.
 steps!(triad_sse2, 64, boundary 1, rest ends::triad, [
     "mov rax, 0x4008000000000000",
     "movq xmm4, rax",

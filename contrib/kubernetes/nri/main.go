@@ -1,7 +1,7 @@
 // Gives each container of a pod the arm of its pod, by the Node Resource Interface of containerd and CRI-O.
 //
 // A pod takes part by the annotation hugewise/experiment. Its plan is EXPERIMENT.toml in the folder of plans, its unit
-// is NODE/POD, and the arm is what `hugewise fleet assign` says. docs/guide/fleet.md says how it is installed.
+// is NODE/POD, and the arm is what `hugewise fleet assign` says. docs/guide/fleet-pods.md has the installation.
 package main
 
 import (

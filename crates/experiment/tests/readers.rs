@@ -1,4 +1,4 @@
-//! The guide of servers lists an output for each reader, and the reader accepts it.
+//! The guide of load generators lists an output for each reader, and the reader accepts it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use hugewise_experiment::run::trial::Reading;
 
 /// Reader and file of each row of the table with files.
 fn rows() -> Vec<(LatencySource, String)> {
-    let guide = include_str!("../../../docs/guide/servers.md");
+    let guide = include_str!("../../../docs/guide/load-generators.md");
     let rows = guide.lines().filter_map(|line| {
         let mut cells = line.strip_prefix("| `")?.split(" | ");
         let reader = cells.next()?.trim_end_matches('`');

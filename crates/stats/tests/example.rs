@@ -52,7 +52,7 @@ fn every_number_of_the_example_is_that_of_its_times() {
         let sums = Sums::of(&draws[..=at]);
         let estimate = sums.estimate().expect("a round");
         let interval = match sums.interval(ERROR) {
-            Some((low, high)) => format!("{} to {} %", change(low), change(high)),
+            Some((low, high)) => format!("[{}, {}] %", change(low), change(high)),
             None => "none yet".to_owned(),
         };
         let expected = [

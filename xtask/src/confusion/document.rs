@@ -118,9 +118,9 @@ fn cell(row: &Row, notes: &mut Notes) -> String {
 const HEAD: &str = "\
 # Planted reasons, and what `inspect` reported
 
-`hugewise-lab plant` brings memory into one known state for each reason why memory is not huge, and
-checks in the kernel that it is so, by other means than `inspect` uses. Then `hugewise inspect`
-judges the process, once as root and once as an ordinary user.
+`hugewise-lab plant` prepares memory in one known state for each reason why memory is not huge. It
+checks that state in the kernel, with other methods than `inspect`. Then `hugewise inspect` judges the
+process, once as root and once as an ordinary user.
 
 | sign | meaning |
 |---|---|
@@ -130,16 +130,15 @@ judges the process, once as root and once as an ordinary user.
 | **✗** | wrong |
 | – | not possible on that kernel or machine |
 
-Where root and a user get different answers, root comes first. What `inspect` said on a kernel, in
-full, and why less than one reason is enough:
+If root and a user get different answers, root comes first. This command prints all answers of
+`inspect` on a kernel, and explains the answers with several reasons:
 
     cargo xtask confusion --detail 'x86_64 6.12'
 
-The first kernel is that of the machine on which `cargo xtask confusion` ran last. The others are
-those of the kernel matrix, as `cargo xtask vm` booted them last and `cargo xtask confusion
---guests` read their answers. The answers are in `fixtures/confusion`, one file a kernel.
-`cargo test -p hugewise --test confusion` fails where an answer is not what it should be, on this
-machine and in the guests.
+The first kernel is that of the machine that last ran `cargo xtask confusion`. The others are the
+kernel matrix: `cargo xtask vm` boots them, and `cargo xtask confusion --guests` reads their answers.
+The answers are in `fixtures/confusion`, one file for each kernel. `cargo test -p hugewise --test
+confusion` fails if an answer is wrong, on this machine and in the guests.
 ";
 
 #[cfg(test)]

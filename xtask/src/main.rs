@@ -17,6 +17,7 @@ mod flaky;
 mod gallery;
 mod machine;
 mod program;
+mod prose;
 mod release;
 mod rooms;
 mod schema;
@@ -54,6 +55,8 @@ enum Task {
     Gallery(gallery::Arguments),
     /// Makes guests as hosts of a fleet, and prints how each is started.
     Hosts(vm::host::Arguments),
+    /// Checks the English of comments, messages and documents (docs/STYLE.md).
+    Prose(prose::Arguments),
     /// Runs a publish check against the crates index; nothing is uploaded.
     PublishCheck,
     /// Checks that crates depend on one another in one direction, and that the modules of each crate import likewise.
@@ -107,6 +110,7 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(arguments) => checks::fuzz(&arguments),
         Task::Gallery(arguments) => gallery::run_gallery(&arguments),
         Task::Hosts(arguments) => vm::host::run(&arguments),
+        Task::Prose(arguments) => prose::run(&arguments),
         Task::PublishCheck => release::publish_check(),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Root(arguments) => debian::run_root(&arguments),

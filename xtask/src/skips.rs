@@ -16,7 +16,7 @@ const FILE: &str = "target/skipped.txt";
 pub struct Skips(PathBuf);
 
 impl Skips {
-    /// Creates the list without a file.
+    /// Starts an empty list: removes the file of an earlier run.
     ///
     /// # Errors
     /// The current folder no longer exists.
@@ -24,7 +24,7 @@ impl Skips {
         let file = std::env::current_dir()
             .context("the current folder")?
             .join(FILE);
-        // The file of an earlier run can be missing.
+        // It can be missing.
         let _ = fs::remove_file(&file);
         Ok(Self(file))
     }

@@ -1,4 +1,4 @@
-//! The kernel's text, torn or strange: a value or an error, never a panic.
+//! The kernel's text, truncated or malformed: a value or an error, without a panic.
 #![no_main]
 
 #[path = "../../crates/linux/tests/frozen/kernel_text.rs"]

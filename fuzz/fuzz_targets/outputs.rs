@@ -1,5 +1,5 @@
-//! What other programs print: latencies, what a bench measured, what a runtime says of its
-//! settings, and recordings of `stat`. Read or refused, never a panic.
+//! Output of other programs: latencies, measurements of a bench, settings of a runtime, and recordings of `stat`.
+//! It is parsed or refused, without a panic.
 #![no_main]
 
 use hugewise_bench::line;
@@ -8,7 +8,7 @@ use hugewise_experiment::run::plan::LatencySource;
 use hugewise_experiment::run::policy::{Settings, runtime};
 use hugewise_observe::stat;
 
-/// Tables and lines of JSON with the columns that the seeds have.
+/// Tables and lines of JSON with the columns of the seeds.
 const WITH_FIELDS: [&str; 4] = [
     "csv:elapsed@ms,ok=success",
     "csv:3@ns,began=1@ns,status=2",

@@ -1,4 +1,4 @@
-//! Records of the kernel's rings, torn or strange, and what is made of a recording's lines.
+//! Records of the kernel's rings, truncated or malformed, and the events parsed from a recording's lines.
 #![no_main]
 
 use hugewise_base::jsonl::RawLine;
@@ -6,7 +6,7 @@ use hugewise_linux::perf::sample::{Layout, Record, parse_record};
 use hugewise_observe::faults;
 use hugewise_tlb::misses;
 
-/// Every layout that is asked for, by the lowest bits of the identity.
+/// Every requested layout, by the lowest bits of the identity.
 fn layout(id: u64) -> Option<Layout> {
     (id & 32 == 0).then_some(Layout {
         code: id & 16 != 0,

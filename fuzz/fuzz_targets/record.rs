@@ -1,4 +1,4 @@
-//! Records from anywhere: read, or refused with a sentence; what is read is written back equal.
+//! Records from any source: parsed, or refused with a message. A parsed record is written back unchanged.
 #![no_main]
 
 use hugewise_experiment::run::record::{Line, parse, to_line};

@@ -1,4 +1,4 @@
-//! What a user types: accepted, or refused with a sentence; never a panic.
+//! Input typed by a user: accepted, or refused with a message, without a panic.
 #![no_main]
 
 use hugewise_base::units::{parse_duration, parse_size};

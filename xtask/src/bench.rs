@@ -1,5 +1,5 @@
-//! What the measuring costs the workload, and what `inspect`, `faults` and `trace` take: paired ratios in one run,
-//! never a timed test.
+//! Measures the overhead of hugewise for the workload, and the cost of `inspect`, `faults` and `trace`: paired ratios
+//! in one run, never a timed test.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ mod trace;
 mod watched;
 mod watcher;
 
-/// Pairs, unless the command line says otherwise.
+/// The default number of pairs.
 const PAIRS: u32 = 30;
 
 /// Arguments of `bench`.
@@ -38,8 +38,8 @@ pub struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
-    /// Pairs of a bare run and a measured one [default: 30; for `faults`, `memory` and
-    /// `trace`: 10; for `limits`: 3; for `latency`: 10 and 60; for `exec`: 100]
+    /// Pairs of a bare and a measured run [default: 30; for `faults`, `memory` and `trace`: 10; for `limits`: 3; for
+    /// `latency`: 10 and 60; for `exec`: 100]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -70,11 +70,11 @@ enum What {
     Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
     Stat,
-    /// A start under each means that makes calls in a program, against a bare start
+    /// A start under each mechanism that makes calls in a program, against a bare start
     Exec,
-    /// What `exec` keeps of the gain with the two best sites of `attribute`
+    /// The part of the gain that `exec` keeps with the two best sites of `attribute`
     Attribute,
-    /// How the time of each verb grows with what it reads, and where it leaves linear
+    /// The growth of each verb's time with its input, and where it stops being linear
     Limits,
 }
 
@@ -116,8 +116,8 @@ fn row(arguments: &Arguments, program: &Path, name: &str, command: &[OsString]) 
     let (mut bare, mut measured) = (Vec::new(), Vec::new());
     for pair in 0..=arguments.pairs.unwrap_or(PAIRS) {
         let bare_run = || {
-            // A machine that gives freed memory back to its host makes a program pay for the
-            // time since the last one ended: both must begin after the same things.
+            // A machine that returns freed memory to its host makes a program pay for the time since the last one
+            // ended. So both must start after the same activity.
             run_measured(program, &["true".into()])?;
             run_bare(command)
         };
@@ -148,7 +148,7 @@ fn row(arguments: &Arguments, program: &Path, name: &str, command: &[OsString]) 
     Ok(row)
 }
 
-/// As a shell would run it: fork, exec, wait.
+/// Runs it like a shell: fork, exec, wait.
 fn run_bare(command: &[OsString]) -> Result<f64> {
     let (program, arguments) = command.split_first().context("no command")?;
     let mut command = Command::new(program);
@@ -165,7 +165,7 @@ fn run_bare(command: &[OsString]) -> Result<f64> {
     Ok(seconds)
 }
 
-/// The wall time that the program reports for one trial with everything at its default.
+/// Returns the wall time reported by the program for one trial with all defaults.
 fn run_measured(program: &Path, command: &[OsString]) -> Result<f64> {
     let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
     let record = program::record(program, &flags, command)?;

@@ -1,4 +1,4 @@
-//! The BPF object that is committed for those who have no clang: made anew, or checked.
+//! Rebuilds or checks the committed BPF object, for users without clang.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,26 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-/// Where the sources and the committed object are.
+/// The folder of the sources and the committed object.
 const FOLDER: &str = "crates/linux/src/bpf";
 const OBJECT: &str = "prebuilt/latency.bpf.o";
-/// What the object was made from and by.
+/// The sources and the compiler of the object.
 const ORIGIN: &str = "prebuilt/ORIGIN";
 
 /// Flags of `bpf`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Only compare what is committed with what the sources give
+    /// Only compare the committed object with the sources
     #[arg(long)]
     check: bool,
 
-    /// The compiler; another version gives other instructions
+    /// The compiler; another version generates other instructions
     #[arg(long, default_value = "clang-14", value_name = "PROGRAM")]
     clang: String,
 }
 
-/// Makes the object, or checks it: the instructions and everything else that is loaded must be
-/// the same, byte for byte; debug information may differ.
+/// Builds or checks the object. The instructions and everything else that is loaded must be the same, byte for byte;
+/// debug information can differ.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join(FOLDER);
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let (ours, theirs) = (sections(&bytes)?, sections(&committed)?);
     if ours != theirs || by != origin {
-        bail!("{FOLDER}/{OBJECT} is not what the sources give; run: cargo xtask bpf");
+        bail!("{FOLDER}/{OBJECT} differs from a build of the sources; run: cargo xtask bpf");
     }
     Ok(())
 }
@@ -63,13 +63,13 @@ fn origin(clang: &str) -> Result<String> {
     ))
 }
 
-/// The flags are those of `crates/linux/build.rs`; debug information of the source is stripped
-/// off where there is a tool for it, and what the loader needs (BTF) stays.
+/// Uses the flags of `crates/linux/build.rs`. Source debug information is stripped if a tool for it is installed; the
+/// data for the loader (BTF) stays.
 fn compile(clang: &str, folder: &Path, target: &Path) -> Result<()> {
     let folder = fs::canonicalize(folder)?;
     let status = Command::new(clang)
         .current_dir(&folder)
-        // What the object says of its lines names no folder of the machine that made it.
+        // Line information does not name a folder of the build machine.
         .arg(format!("-fdebug-prefix-map={}=.", folder.display()))
         .args([
             "-target", "bpfel", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror",
@@ -91,8 +91,8 @@ fn compile(clang: &str, folder: &Path, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Name and content of the sections that become programs and maps: code, constants, the maps'
-/// definitions and the relocations of all of these.
+/// Returns name and content of the sections that become programs and maps: code, constants, map definitions and all
+/// their relocations.
 fn sections(elf: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
     const CODE: u64 = 4;
     const ALLOCATED: u64 = 2;

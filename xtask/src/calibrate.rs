@@ -1,7 +1,7 @@
-//! How often the statistics err, on simulated noise whose truth is known.
+//! Measures how often the statistics err, on simulated noise with known truth.
 //!
-//! Nothing is re-implemented here: the order of trials comes from `Plan::round`, the decision
-//! to stop from `compare::progress`, the answer from `compare::table`.
+//! Nothing is re-implemented: the order of trials comes from `Plan::round`, the decision to stop from
+//! `compare::progress`, the answer from `compare::table`.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use table::Table;
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Makes this table alone; may be repeated. Without it all tables are made.
+    /// Only make this table; can be repeated. Without it, all tables are made.
     #[arg(long = "table", value_name = "NAME")]
     tables: Vec<Name>,
     /// Simulated experiments for each error rate.
@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Real experiments with each planted effect.
     #[arg(long, default_value_t = 20)]
     real: u32,
-    /// The longest that a real experiment may take.
+    /// The time limit of a real experiment.
     #[arg(long, default_value = "20s")]
     max_time: String,
     /// Also write each table into this folder, as Markdown and CSV.
@@ -62,23 +62,22 @@ enum Name {
     Real,
 }
 
-/// How many experiments a cell has.
+/// The number of experiments per cell.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     /// Those that count errors.
     errors: u32,
-    /// Those that look for a true effect.
+    /// Experiments with a true effect.
     power: u32,
 }
 
-/// The practical threshold that users get by default.
+/// The default practical threshold.
 const THRESHOLD: f64 = 0.01;
 
 /// Runs every scenario and prints the tables in Markdown.
 ///
 /// # Errors
-/// When the statistics refuse a simulated record, which would be a fault of this program; when a
-/// table cannot be written.
+/// The statistics refuse a simulated record, which would be a bug in this program, or a table cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let sizes = arguments.sizes();
     let mut simulated = Simulated::new(sizes);
@@ -102,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Name {
-    /// Returns the name of the files.
+    /// Returns the base name of the files.
     fn as_str(self) -> &'static str {
         match self {
             Self::Errors => "errors",
@@ -129,7 +128,7 @@ impl Arguments {
         self.tables.is_empty() || self.tables.contains(&name)
     }
 
-    /// Prints a table, and writes it where that is asked for.
+    /// Prints a table, and writes it if requested.
     fn publish(&self, table: &Table, name: &str, title: &str) -> Result<()> {
         println!("{}", table.markdown());
         match &self.write {
@@ -139,8 +138,8 @@ impl Arguments {
     }
 }
 
-/// Runs `experiments` simulations on all processors. Each has its own seed, so what comes out does
-/// not depend on how many processors there are.
+/// Runs `experiments` simulations on all processors. Each has a separate seed, so the result does not depend on the
+/// number of processors.
 fn side_by_side<T: Send>(
     experiments: u32,
     simulation: impl Fn(u64) -> Result<T> + Sync,
@@ -165,7 +164,7 @@ fn side_by_side<T: Send>(
     })
 }
 
-/// What came out of many experiments of one scenario.
+/// The results of many experiments of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     experiments: u32,
@@ -173,20 +172,20 @@ struct Tally {
     different: u32,
     better: u32,
     worse: u32,
-    /// Experiments that claimed the effect; any claim, where there is none.
+    /// Experiments that claimed the effect; any claim, if there is no effect.
     found: u32,
     mixed: u32,
     rarely_worse: u32,
     /// Experiments in which some policy was called equivalent.
     same: u32,
-    /// Of these, those that excluded more slow runs than there are.
+    /// Those among them that excluded more slow runs than there are.
     wrongly_same: u32,
     covered: u32,
     /// Experiments with an interval.
     intervals: u32,
     order: u32,
     trials: usize,
-    /// Trials until a direction was known, over the experiments in which one was.
+    /// Trials until a direction was known, over the experiments that found one.
     until_shown: usize,
     shown: u32,
 }
@@ -239,7 +238,7 @@ impl Tally {
         self.trials as f64 / f64::from(self.experiments)
     }
 
-    /// The mean number of trials until a direction was known; `None` if it never was.
+    /// Returns the mean number of trials until a direction was known; `None` if it never was.
     fn mean_until_shown(&self) -> Option<f64> {
         (self.shown > 0).then(|| self.until_shown as f64 / f64::from(self.shown))
     }
@@ -299,7 +298,7 @@ mod tests {
     fn a_large_effect_is_found_in_two_blocks_or_a_few_more() {
         let tally = tally(Noise::Independent, Truth::Shift(-0.25));
         assert!(tally.better >= EXPERIMENTS * 95 / 100, "{tally:?}");
-        // Six and four trials, and now and then a block more.
+        // Six and four trials, and sometimes one more block.
         assert!(tally.mean_trials() <= 14.0, "{tally:?}");
     }
 }

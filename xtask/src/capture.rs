@@ -1,7 +1,7 @@
-//! `xtask capture`: freezes this machine into a folder that stands in for it in tests.
+//! `xtask capture`: freezes this machine into a folder that replaces it in tests.
 //!
-//! Only what readers read is copied, and only what they read of it: names of people, programs,
-//! containers and machines stay behind.
+//! Only the files and parts used by readers are copied. Names of people, programs, containers and machines are left
+//! out.
 //!
 //! To add a host, run `cargo xtask capture NAME` on that machine and commit `fixtures/hosts/NAME`.
 
@@ -20,18 +20,18 @@ use hugewise_linux::sys::cgroup;
 pub struct Args {
     /// Name of the frozen machine, for example `debian12-6.18-vm-user`
     name: String,
-    /// Where the machine's files are
+    /// Root of the machine's files
     #[arg(long, default_value = "/")]
     root: PathBuf,
     /// Folder in which the frozen machine is made
     #[arg(long, default_value = "fixtures/hosts")]
     to: PathBuf,
-    /// What should be known about the machine, for example where it ran
+    /// A note about the machine, for example where it ran
     #[arg(long, default_value = "")]
     note: String,
 }
 
-/// Copies the files, asks the system calls, and writes both into the folder.
+/// Copies the files, queries the system calls, and writes both into the folder.
 ///
 /// # Errors
 /// The folder exists already or cannot be written.
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<()> {
     let folder = args.to.join(&args.name);
     ensure!(!folder.exists(), "{} exists already", folder.display());
     for path in files(&root) {
-        // A file that this user may not read is a fact of the machine: it is left out.
+        // A file that this user cannot read is left out: that is a fact of the machine too.
         if let Ok(content) = root.read(&path) {
             write(&folder, &without_groups(&path), &sanitise(&path, content))?;
         }
@@ -71,7 +71,7 @@ fn write(folder: &Path, relative: &str, content: &[u8]) -> Result<()> {
     fs::write(&path, content).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The part of a file that readers read.
+/// Keeps the part of a file that readers use.
 fn sanitise(path: &str, content: Vec<u8>) -> Vec<u8> {
     let text = || String::from_utf8_lossy(&content).into_owned();
     match path {
@@ -93,7 +93,7 @@ fn lines(text: &str, keep: impl Fn(&str) -> bool) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
-/// Parameters that bear on memory; a boot line may name disks, hosts and secrets.
+/// Keeps memory parameters; a boot line can contain names of disks and hosts, and secrets.
 fn boot_line(text: &str) -> String {
     const KEPT: [&str; 8] = [
         "transparent",
@@ -126,13 +126,13 @@ fn is_cpu_field(line: &str) -> bool {
     line.is_empty() || KEPT.iter().any(|start| line.starts_with(start))
 }
 
-/// Mounts of cgroups, and the tmpfs that every machine has.
+/// Returns true for mounts of cgroups, and for the tmpfs that every machine has.
 fn is_plain_mount(line: &str) -> bool {
     let tmpfs = [" /dev/shm ", " /run ", " /tmp "];
     line.contains(" - cgroup") || tmpfs.iter().any(|point| line.contains(point))
 }
 
-/// The numbers of the kernel's release; what follows may name its owner.
+/// Keeps the numbers of the kernel's release; the rest can identify its owner.
 fn release(text: &str) -> String {
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.').next();
     format!("{}\n", numbers.unwrap_or_default())
@@ -145,7 +145,7 @@ fn membership(text: &str) -> String {
         .collect()
 }
 
-/// A path of the same depth without names.
+/// Returns a path of the same depth without names.
 fn anonymous(path: &str) -> String {
     let parts = path
         .split('/')
@@ -153,7 +153,7 @@ fn anonymous(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The path of a cgroup's file under the anonymous name of its group.
+/// Returns the path of a cgroup's file under the anonymous name of its group.
 fn without_groups(path: &str) -> String {
     const MOUNTS: [&str; 3] = [
         "sys/fs/cgroup/memory",
@@ -172,7 +172,7 @@ fn without_groups(path: &str) -> String {
     }
 }
 
-/// The line of a C library that names its version.
+/// Returns the line of a C library with its version.
 fn banner(content: &[u8]) -> Vec<u8> {
     let start = b"GNU C Library";
     let Some(at) = content

@@ -1,4 +1,4 @@
-//! Checks that `make test` leaves out: each installs its tools, builds the programs, and runs one script or test.
+//! Checks that are not part of `make test`: each installs its tools, builds the programs, and runs one script or test.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +20,7 @@ const MATRIX_TOOLS: [&str; 6] = [
     "dpkg-deb:dpkg",
 ];
 
-/// The servers and loads of the examples; a missing one is a skip with a name.
+/// The servers and load generators of the examples; a missing one is a named skip.
 const SERVICE_TOOLS: [&str; 7] = [
     "redis-server:redis-server",
     "redis-benchmark:redis-tools",
@@ -47,7 +47,7 @@ const OBSERVE_TOOLS: [&str; 5] = [
     "victoria-metrics:victoria-metrics",
 ];
 
-/// The tools that carry out a fleet experiment.
+/// The tools for a fleet experiment.
 const FLEET_TOOLS: [&str; 13] = [
     "prometheus:prometheus",
     "promtool:prometheus",
@@ -64,12 +64,12 @@ const FLEET_TOOLS: [&str; 13] = [
     "runc:runc",
 ];
 
-/// The variable that names the folder of tools that cargo installs for the project.
+/// The environment variable for the folder of the project's cargo tools.
 pub const TOOLS: &str = "DIST_BIN";
 /// The version of cargo-fuzz.
 const CARGO_FUZZ: &str = "0.13.2";
 
-/// Lets each system call of the program fail once; nothing may be left behind.
+/// Lets each system call of the program fail once; no change may remain.
 ///
 /// # Errors
 /// A test fails.
@@ -79,7 +79,7 @@ pub fn faults() -> Result<()> {
     ignored("refused::sweep", &mut Command::new("cargo"))
 }
 
-/// Starts Go and Java a thousand times under each means that makes calls in a program.
+/// Starts Go and Java a thousand times under each mechanism that makes calls in a program.
 ///
 /// # Errors
 /// A test fails.
@@ -127,7 +127,7 @@ pub fn observe() -> Result<()> {
     show(Command::new("contrib/prometheus/try").arg("target/release"))
 }
 
-/// Scrapes 200 exporters by one Prometheus. The program is that of a release: its file is most of an exporter's memory.
+/// Scrapes 200 exporters by one Prometheus. It uses the release program, whose file is most of an exporter's memory.
 ///
 /// # Errors
 /// A limit is exceeded.
@@ -150,14 +150,14 @@ pub fn advice() -> Result<()> {
 /// Has the programs read their exports.
 ///
 /// # Errors
-/// A program reads something else.
+/// A program reads other values.
 pub fn exports() -> Result<()> {
     install(&[])?;
     build(&["-p", "hugewise"])?;
     show(Command::new("xtask/exports/try").args(["target/debug/hugewise", "target/exports"]))
 }
 
-/// Runs the tests on other kernels. It is emulated: for function, never for timing.
+/// Runs the tests on other kernels, under emulation: for function, never for timing.
 ///
 /// # Errors
 /// A test fails.
@@ -190,7 +190,7 @@ pub fn fleet(arguments: &Fleet) -> Result<()> {
 /// Runs each fuzz target from the kept corpora.
 #[derive(Debug, clap::Args)]
 pub struct Fuzz {
-    /// Processor time of each target; 60 is a look
+    /// CPU seconds of each target; 60 for a quick check
     #[arg(long, default_value_t = 3600)]
     seconds: u32,
     /// Only these targets, for example `record words`
@@ -200,7 +200,7 @@ pub struct Fuzz {
 /// Runs each fuzz target from the kept corpora.
 ///
 /// # Errors
-/// An input ends a target.
+/// An input crashes a target.
 pub fn fuzz(arguments: &Fuzz) -> Result<()> {
     install(&[])?;
     install_tool("cargo-fuzz", CARGO_FUZZ)?;
@@ -212,7 +212,7 @@ pub fn fuzz(arguments: &Fuzz) -> Result<()> {
     )
 }
 
-/// Installs a tool of cargo in the project's folder.
+/// Installs a cargo tool in the project's folder.
 ///
 /// # Errors
 /// It cannot be fetched or built.
@@ -225,10 +225,10 @@ pub fn install_tool(name: &str, version: &str) -> Result<()> {
     )
 }
 
-/// Returns the folder of tools that cargo installs for the project.
+/// Returns the folder of the project's cargo tools.
 ///
 /// # Errors
-/// The current folder is gone.
+/// The current folder no longer exists.
 pub fn tools() -> Result<PathBuf> {
     match std::env::var_os(TOOLS) {
         Some(folder) => Ok(folder.into()),
@@ -236,7 +236,7 @@ pub fn tools() -> Result<PathBuf> {
     }
 }
 
-/// Runs a command that finds the installed tools of cargo first.
+/// Runs a command with the project's cargo tools first in its path.
 ///
 /// # Errors
 /// It fails.
@@ -248,8 +248,7 @@ pub fn with_tools(command: &mut Command) -> Result<()> {
     show(command.env("PATH", path))
 }
 
-/// Runs the tests of a name that `make test` leaves out.
-/// Looks for the promised instructions in each loop that is measured.
+/// Looks for the promised instructions in each measured loop, with a test that is not part of `make test`.
 ///
 /// # Errors
 /// An instruction is missing, or a loop calls a function.

@@ -1,16 +1,16 @@
-//! Running other programs to their end.
+//! Runs other programs to completion.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Runs a command quietly; when it fails, the end of what it said is the error.
+/// Runs a command quietly; if it fails, the error is the end of its output.
 pub fn run(command: &mut Command) -> Result<()> {
     said(command).map(drop)
 }
 
-/// The same, and what it said on stdout.
+/// Runs a command and returns its stdout.
 pub fn said(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -39,7 +39,7 @@ pub fn show(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program is on the `PATH`, or in a folder that only root has there.
+/// Returns true if a program is on the `PATH`, or in a folder that only root's `PATH` has.
 pub fn is_installed(name: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let root_only = ["/usr/sbin", "/sbin"].map(Into::into);

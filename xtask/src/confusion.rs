@@ -1,7 +1,7 @@
-//! The confusion table: what was planted against what `hugewise inspect` reported.
+//! The confusion table: planted reasons against those reported by `hugewise inspect`.
 //!
-//! What a kernel reported is kept in a file of its own; the document is made of all of them, so
-//! that one kernel can be asked anew without the others.
+//! The reports of each kernel are stored in a separate file. The document is generated from all of them, so that one
+//! kernel can be updated without the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,34 +19,34 @@ use kept::{Row, Table};
 
 use crate::vm;
 
-/// Where the rows are kept, one file a kernel.
+/// The folder of the rows, one file per kernel.
 const KEPT: &str = "fixtures/confusion";
-/// The machine at hand among them.
+/// The name of this machine among the kernels.
 const HERE: &str = "here";
 
-/// Plants each reason on this machine, has it judged, and writes the table.
+/// Plants each reason on this machine, inspects it, and writes the table.
 ///
-/// As root the machine's settings are changed for each plant and put back. The plants that
-/// take all free memory are left out unless they are allowed. The table has a column for each
-/// kernel of the matrix too, as it was seen last; `--guests` brings them up to date.
+/// As root, the machine's settings are changed for each plant and restored. Plants that take all free memory are
+/// skipped by default. The table also has a column for each kernel of the matrix, from its last run; `--guests` updates
+/// them.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Also plant what takes all free memory of the machine
+    /// Also run the plants that take all free memory
     #[arg(long)]
     all_memory: bool,
-    /// Plant nothing here: take what the guests of the last `xtask vm` printed
+    /// Plant nothing: read the output of the guests of the last `xtask vm`
     #[arg(long, conflicts_with_all = ["all_memory", "kept"])]
     guests: bool,
-    /// Plant nothing: write the document of what was kept
+    /// Plant nothing: write the document from the stored rows
     #[arg(long, conflicts_with = "all_memory")]
     kept: bool,
-    /// Plant nothing: print what was reported on this kernel, in full
+    /// Plant nothing: print all reports of this kernel
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["all_memory", "guests", "kept"])]
     detail: Option<String>,
-    /// Where `xtask vm` left the consoles of its guests
+    /// Folder with the guests' consoles from `xtask vm`
     #[arg(long, default_value = ".cache/matrix", requires = "guests")]
     cache: PathBuf,
-    /// Where the table goes
+    /// Output file
     #[arg(long, default_value = "docs/CONFUSION.md")]
     out: PathBuf,
 }
@@ -81,12 +81,12 @@ fn print_detail(tables: &[Table], kernel: &str) -> Result<()> {
     Ok(())
 }
 
-/// The file of a kernel, whose name has dots of its own.
+/// Returns the file of a kernel, whose name can contain dots.
 fn path(folder: &Path, slug: &str) -> PathBuf {
     folder.join(format!("{slug}.json"))
 }
 
-/// What is kept: this machine first, then the matrix in its order.
+/// Returns the stored tables: this machine first, then the matrix in its order.
 fn tables(folder: &Path) -> Result<Vec<Table>> {
     let guests = vm::guests()?.into_iter().map(|guest| guest.slug);
     std::iter::once(HERE.to_owned())
@@ -97,7 +97,7 @@ fn tables(folder: &Path) -> Result<Vec<Table>> {
         .collect()
 }
 
-/// Keeps what each guest printed. A kernel that was not booted keeps what it had.
+/// Stores the rows printed by each guest. A kernel that was not booted keeps its old rows.
 fn take_guests(cache: &Path, kept: &Path) -> Result<bool> {
     let mut taken = 0;
     let mut right = true;
@@ -158,7 +158,7 @@ fn test(rows: &Path, arguments: &Arguments) -> Result<bool> {
     Ok(suite.status().context("starting cargo")?.success())
 }
 
-/// Processor and release, as `uname` says.
+/// Returns processor and release from `uname`.
 fn kernel() -> Result<String> {
     let output = Command::new("uname").args(["-mr"]).output()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The document says what is kept: neither was changed without the other.
+    /// The document matches the stored rows: neither was changed without the other.
     #[test]
     fn the_committed_document_is_that_of_the_kept_rows() {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

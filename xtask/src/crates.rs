@@ -1,4 +1,4 @@
-//! The crates of the workspace: which are products, on what each builds, and the list of them in `ARCHITECTURE.md`.
+//! The crates of the workspace: the products, their dependencies, and the list in `ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,14 @@ use serde::Deserialize;
 
 use crate::command::said;
 
-/// The program that people start.
+/// The main program.
 const PROGRAM: &str = "hugewise";
-/// The feature of the program that has all products.
+/// The feature of the program that enables all products.
 const PRODUCTS: &str = "products";
-/// The one crate of the core that may know products, each behind a feature of its name: it asks the machine for them.
+/// The only core crate that can depend on products, each behind a feature of the same name: it queries the machine for
+/// them.
 const MACHINE: &str = "linux";
-/// What each crate of the core may build on, in the order of the floors.
+/// The allowed dependencies of each core crate, lowest layer first.
 const CORE: [(&str, &[&str]); 6] = [
     ("base", &[]),
     ("text", &["base"]),
@@ -24,10 +25,10 @@ const CORE: [(&str, &[&str]); 6] = [
     ("observe", &["base", "text", "stats", "experiment"]),
     (MACHINE, &["base", "text", "stats", "experiment", "observe"]),
 ];
-/// Where the list of crates begins and ends in a page.
+/// The begin and end marks of the list of crates in a page.
 const MARKS: [&str; 2] = ["<!-- crates -->\n", "<!-- /crates -->\n"];
 
-/// What cargo says of the workspace.
+/// The workspace metadata from cargo.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -50,7 +51,7 @@ struct Dependency {
 }
 
 impl Dependency {
-    /// Returns its name, slanted where only a feature needs it.
+    /// Returns its name, in italics if only a feature needs it.
     fn as_listed(&self) -> String {
         let name = short(&self.name);
         match self.optional {
@@ -68,7 +69,7 @@ pub struct Crates {
 }
 
 impl Crates {
-    /// Asks cargo.
+    /// Queries cargo.
     ///
     /// # Errors
     /// Cargo cannot read the workspace, or the program has no products.
@@ -91,8 +92,7 @@ impl Crates {
         Ok(Self { packages, products })
     }
 
-    /// Returns what stands against the order of the crates: the core builds on its floors, and each product on the
-    /// core alone.
+    /// Returns violations of the crates' order: core crates depend on lower layers, and each product only on the core.
     pub fn faults(&self) -> Vec<String> {
         let core = CORE
             .iter()
@@ -103,11 +103,11 @@ impl Crates {
             .collect()
     }
 
-    /// Returns a fault for each crate that `name` builds on and that is not among `allowed`.
+    /// Returns a fault for each dependency of `name` that is not in `allowed`.
     fn beyond(&self, name: &str, allowed: &[&str]) -> Vec<String> {
         let Some(package) = self.packages.iter().find(|it| short(&it.name) == name) else {
             return vec![format!(
-                "a rule is about the crate {name}, which there is not"
+                "a rule names the crate {name}, which does not exist"
             )];
         };
         let behind_feature = |it: &Dependency| {
@@ -126,7 +126,7 @@ impl Crates {
             .collect()
     }
 
-    /// Returns the products that the program without its features is built with.
+    /// Returns the products built into the program without its features.
     ///
     /// # Errors
     /// Cargo cannot read the workspace.
@@ -151,7 +151,7 @@ impl Crates {
         Ok(found.cloned().collect())
     }
 
-    /// Puts the list of the crates between the marks of a page.
+    /// Inserts the list of the crates between the marks of a page.
     ///
     /// # Errors
     /// The page has no marks.
@@ -166,7 +166,7 @@ impl Crates {
         Ok(format!("{before}{begin}{}{end}{after}", self.list()))
     }
 
-    /// The crates as a table: the core in the order of its floors, the products, and the rest.
+    /// Returns the crates as a table: the core by layers, the products, and the rest.
     fn list(&self) -> String {
         let mut rows: Vec<(usize, &Package)> = self
             .packages
@@ -212,7 +212,7 @@ impl Crates {
         }
     }
 
-    /// Returns the place of a crate in the list.
+    /// Returns the position of a crate in the list.
     fn floor(&self, package: &Package) -> usize {
         let name = short(&package.name);
         let core = CORE.iter().position(|(core, _)| *core == name);
@@ -225,7 +225,7 @@ impl Crates {
     }
 }
 
-/// Returns the name of a crate without that of the project.
+/// Returns the name of a crate without the project's prefix.
 fn short(name: &str) -> &str {
     name.strip_prefix("hugewise-").unwrap_or(name)
 }

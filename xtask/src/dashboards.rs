@@ -1,5 +1,5 @@
-//! `contrib/grafana/`: dashboards of what `hugewise export` gives. They are made from the tables below;
-//! `contrib/prometheus/try` asks a real Prometheus for every panel.
+//! `contrib/grafana/`: dashboards for the metrics of `hugewise export`. They are generated from the tables below;
+//! `contrib/prometheus/try` queries a real Prometheus for every panel.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 /// Where they lie.
 pub const FOLDER: &str = "contrib/grafana";
 
-/// A dashboard, as Grafana imports it.
+/// A dashboard, in Grafana's import format.
 #[derive(Debug)]
 pub struct File {
-    /// The name of its file.
+    /// Its file name.
     pub file: String,
     /// Its JSON.
     pub text: String,
 }
 
-/// A diagram: title, unit of Grafana, what it shows, query, and how its lines are called.
+/// A diagram: title, Grafana unit, description, query, and the legend of its lines.
 type Panel = (
     &'static str,
     &'static str,
@@ -25,7 +25,7 @@ type Panel = (
     &'static str,
 );
 
-/// The machine, by its totals.
+/// The machine, as totals.
 #[rustfmt::skip]
 const HOST: [Panel; 12] = [
     ("Huge part of anonymous memory", "percentunit", "Anonymous memory that PMDs map.",
@@ -34,7 +34,7 @@ const HOST: [Panel; 12] = [
         "hugewise_memory_bytes{INSTANCE}", "{{kind}}"),
     ("Huge faults", "ops", "Huge page faults that got a huge page, and those that got small pages.",
         r#"rate(hugewise_vmstat_total{INSTANCE,event=~"thp_fault_alloc|thp_fault_fallback"}[$__rate_interval])"#, "{{event}}"),
-    ("Huge pages made and split", "ops", "Pages that khugepaged made, mappings and pages that were split.",
+    ("Huge pages made and split", "ops", "Pages made by khugepaged, and split mappings and pages.",
         r#"rate(hugewise_vmstat_total{INSTANCE,event=~"thp_collapse_alloc|thp_split_p.*"}[$__rate_interval])"#, "{{event}}"),
     ("Free blocks as large as a huge page", "short", "Without any, a huge fault has to compact memory first.",
         r#"sum by (node) (hugewise_free_blocks{INSTANCE,order=~"9|1[0-9]"})"#, "node {{node}}"),
@@ -48,9 +48,9 @@ const HOST: [Panel; 12] = [
         "rate(hugewise_khugepaged_cpu_seconds_total{INSTANCE}[$__rate_interval])", "{{instance}}"),
     ("hugetlb pools", "short", "Pages by state.",
         "hugewise_hugetlb_pages{INSTANCE}", "{{size}} {{state}}"),
-    ("Settings", "short", "The setting and the value in force.",
+    ("Settings", "short", "The setting and its effective value.",
         "hugewise_thp_setting_info{INSTANCE}", "{{file}} {{size}} {{mode}}"),
-    ("Collectors", "short", "0 where a collector cannot read its files.",
+    ("Collectors", "short", "0 if a collector cannot read its files.",
         "hugewise_collector_success{INSTANCE}", "{{collector}}"),
 ];
 
@@ -63,14 +63,14 @@ const SIZES: [Panel; 4] = [
         "rate(hugewise_thp_anon_fault_fallback_total{INSTANCE}[$__rate_interval])", "{{size}}"),
     ("Anonymous folios", "short", "Folios of each size (Linux 6.12).",
         "hugewise_thp_anon_folios{INSTANCE}", "{{size}}"),
-    ("Folios mapped in part", "short", "Parts of them were given back; their memory is not free (Linux 6.12).",
+    ("Folios mapped in part", "short", "Partly unmapped folios; their memory is not yet free (Linux 6.12).",
         "hugewise_thp_anon_partially_mapped_folios{INSTANCE}", "{{size}}"),
 ];
 
-/// Programs, cgroups, durations and experiments: the extras of the exporter.
+/// Programs, cgroups, durations and experiments: the optional collectors of the exporter.
 #[rustfmt::skip]
 const PROGRAMS: [Panel; 8] = [
-    ("Huge part by group", "percentunit", "Of those processes whose page tables were read (--group).",
+    ("Huge part by group", "percentunit", "Only processes whose page tables were read (--group).",
         "hugewise_group_huge_bytes{INSTANCE} / hugewise_group_resident_bytes{INSTANCE}", "{{group}}"),
     ("Why memory is small", "bytes", "By group and reason: hugewise inspect --explain REASON.",
         "hugewise_group_small_bytes{INSTANCE}", "{{group}} {{reason}}"),
@@ -88,7 +88,7 @@ const PROGRAMS: [Panel; 8] = [
         "hugewise_experiment_effect_ratio{INSTANCE}", "{{experiment}} {{policy}} {{bound}}"),
 ];
 
-/// All dashboards.
+/// Returns all dashboards.
 ///
 /// # Errors
 /// JSON could not be written, which does not happen.
@@ -136,7 +136,7 @@ fn dashboard(name: &str, title: &str, panels: &[Panel]) -> Value {
     })
 }
 
-/// Two beside each other.
+/// Places two panels per row.
 fn panel(place: u32, (title, unit, description, query, legend): &Panel) -> Value {
     json!({
         "id": place + 1,

@@ -1,4 +1,4 @@
-//! Roots of Debian: folders into which one can change to find another release.
+//! Debian roots: folders to chroot into for another release.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use hugewise_linux::machine::identity::is_root;
 
 use crate::command::{is_installed, run, said};
 
-/// Whence packages come, if not from where the machine's own come.
+/// The environment variable for another package mirror than the machine's.
 const MIRROR: &str = "HUGEWISE_DEBIAN_MIRROR";
-/// There when a root is whole.
+/// This file exists once a root is complete.
 const READY: &str = "hugewise-ready";
 
 /// Make a root of a release of Debian, unless it is there, and print its folder
@@ -27,7 +27,7 @@ pub struct Arguments {
 /// Makes the root and prints its folder.
 ///
 /// # Errors
-/// This is not root, debootstrap is missing, or the mirror does not answer.
+/// The user is not root, debootstrap is missing, or the mirror does not answer.
 pub fn run_root(arguments: &Arguments) -> Result<()> {
     let folder = make_root(&arguments.cache, &arguments.suite)?;
     println!("{}", folder.display());
@@ -44,10 +44,10 @@ pub fn make_root(cache: &Path, suite: &str) -> Result<PathBuf> {
     Ok(folder.canonicalize()?)
 }
 
-/// The mirror of Debian that this machine uses.
+/// Returns the Debian mirror of this machine.
 ///
 /// # Errors
-/// The machine has none, or is no Debian.
+/// The machine has none, or does not run Debian.
 pub fn mirror() -> Result<String> {
     if let Ok(mirror) = std::env::var(MIRROR) {
         return Ok(mirror);
@@ -63,10 +63,10 @@ pub fn mirror() -> Result<String> {
     })
 }
 
-/// Makes a root of a release, unless it is there; `install` puts into it what it is for.
+/// Makes a root of a release, unless it exists; `install` adds its contents.
 ///
 /// # Errors
-/// This is not root, debootstrap is missing, the mirror does not answer, or `install` failed.
+/// The user is not root, debootstrap is missing, the mirror does not answer, or `install` failed.
 pub fn make(root: &Path, suite: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     if root.join(READY).exists() {
         return Ok(());
@@ -77,7 +77,7 @@ pub fn make(root: &Path, suite: &str, install: impl FnOnce(&Path) -> Result<()>)
         "debootstrap is missing; as root: apt-get install debootstrap"
     );
     if root.exists() {
-        fs::remove_dir_all(root).context("removing a root that was not finished")?;
+        fs::remove_dir_all(root).context("removing an unfinished root")?;
     }
     fs::create_dir_all(root.parent().unwrap_or(root))?;
     bootstrap(root, suite)?;
@@ -85,7 +85,7 @@ pub fn make(root: &Path, suite: &str, install: impl FnOnce(&Path) -> Result<()>)
     Ok(fs::write(root.join(READY), "")?)
 }
 
-/// The script is named because debootstrap has none for the names of suites newer than itself.
+/// The script is given explicitly because debootstrap has none for suites newer than itself.
 fn bootstrap(root: &Path, suite: &str) -> Result<()> {
     let mut command = Command::new("debootstrap");
     command

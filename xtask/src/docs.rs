@@ -1,5 +1,4 @@
-//! `docs/reference/`: what the tables of the program say, one page a table. A test holds the pages
-//! to the tables.
+//! `docs/reference/`: the tables of the program, one page per table. A test compares pages and tables.
 
 use std::fs;
 use std::path::Path;
@@ -28,12 +27,12 @@ pub struct Arguments {
     /// Where they go
     #[arg(long, default_value = "docs/reference", value_name = "FOLDER")]
     out: std::path::PathBuf,
-    /// Write nothing: fail where a page differs from its table
+    /// Write nothing: fail if a page differs from its table
     #[arg(long)]
     check: bool,
 }
 
-/// A page: its file, its title, and what it says.
+/// A page: its file, title and content.
 type Page = (&'static str, &'static str, fn() -> Document);
 
 const PAGES: [Page; 7] = [
@@ -46,13 +45,13 @@ const PAGES: [Page; 7] = [
     ("rules.md", "Rules", all_rules),
 ];
 
-/// The page that lists the crates.
+/// The page with the list of crates.
 const MAP: &str = "ARCHITECTURE.md";
 
 /// Runs the verb.
 ///
 /// # Errors
-/// A page could not be written, or differs from its table.
+/// A page cannot be written, or differs from its table.
 pub fn run(arguments: &Arguments) -> Result<()> {
     for (file, title, document) in PAGES {
         let text = page(title, &document());
@@ -73,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
-    /// Writes a file, or checks that it is so already.
+    /// Writes a file, or checks that it is up to date.
     fn put(&self, path: &Path, text: &str) -> Result<()> {
         if !self.check {
             return write(path, text);
@@ -81,7 +80,7 @@ impl Arguments {
         let found = fs::read_to_string(path).unwrap_or_default();
         ensure!(
             found == text,
-            "{} is not what the tables say; run `cargo xtask docs`",
+            "{} differs from the tables; run `cargo xtask docs`",
             path.display()
         );
         Ok(())
@@ -105,7 +104,7 @@ fn headed(title: &str, body: &str) -> String {
     )
 }
 
-/// A table whose last column holds sentences.
+/// Creates a table with sentences in the last column.
 fn table(heading: &[&str]) -> Grid {
     let mut align = vec![Align::Left; heading.len()];
     if let Some(last) = align.last_mut() {
@@ -160,7 +159,7 @@ fn family(family: &Family) -> Section {
     }
 }
 
-/// What a metric counts.
+/// Returns the scope of a metric.
 fn scope(scope: Scope) -> &'static str {
     match scope {
         Scope::Tree => "process tree",
@@ -206,7 +205,7 @@ fn all_reasons() -> Document {
     Document::new([lead].into_iter().chain(reasons))
 }
 
-/// A part of a reason's explanation; none for what has no heading.
+/// Returns one part of a reason's explanation; `None` if it has no heading.
 fn field(section: Section) -> Option<Field> {
     let paragraphs = section.blocks.iter().filter_map(|(_, block)| match block {
         Block::Paragraph(paragraph) => Some(paragraph.text.as_str()),
@@ -252,7 +251,7 @@ fn all_rules() -> Document {
     )
 }
 
-/// With what a rule was compared and when, or why it was not.
+/// Returns the source and date of the rule's comparison, or the reason why there is none.
 fn comparison(rule: &Rule) -> String {
     match (&rule.compared, &rule.uncompared) {
         (Some(with), _) => format!("{}: {with}", rule.checked),
@@ -260,7 +259,7 @@ fn comparison(rule: &Rule) -> String {
     }
 }
 
-/// What came of a rule where it was tried, or why it was not.
+/// Returns the result of trying the rule, or the reason why it was not tried.
 fn trial(rule: &Rule) -> String {
     let words = |test: &Test| format!("{}: {}, {}", test.date, test.verdict, test.record);
     let tests: Vec<_> = rule.tested.iter().map(words).collect();

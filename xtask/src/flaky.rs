@@ -1,4 +1,4 @@
-//! The count of tests that failed among others and passed alone, over time: a table that is committed.
+//! The count of tests that failed among others and passed separately, over time, as a committed table.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! `xtask gallery`: one page of each kind that `--html` writes, from kept records and recordings.
-//! `xtask test-pages`: these pages, looked at in Chromium and Firefox.
+//! `xtask gallery`: one page of each kind that `--html` writes, from kept records and recordings. `xtask test-pages`
+//! checks these pages in Chromium and Firefox.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::command::{run, show};
 use crate::setup;
 
-/// The pages: the name of each, and the arguments that make it.
+/// The pages: the name of each, and the arguments that create it.
 const PAGES: [(&str, &[&str]); 14] = [
     (
         "allocators",
@@ -74,7 +74,7 @@ pub fn run_gallery(arguments: &Arguments) -> Result<()> {
     make(&arguments.folder).map(drop)
 }
 
-/// Makes the pages and looks at them in browsers.
+/// Makes the pages and checks them in browsers.
 ///
 /// # Errors
 /// A page cannot be made, or a browser finds a fault in it.
@@ -82,7 +82,7 @@ pub fn test_pages() -> Result<()> {
     setup::install(&BROWSERS)?;
     setup::build_release()?;
     let pages = make(Path::new("target/pages/gallery"))?;
-    // The packages of npm are fetched for each run, and are no part of the project.
+    // The npm packages are fetched for each run, and are not part of the project.
     let npm =
         "install --prefix target/pages --no-audit --no-fund --silent axe-core@4 puppeteer-core@24";
     show(Command::new("npm").args(npm.split(' ')))?;

@@ -1,8 +1,8 @@
-//! The machines that programs are built for, by the names that others have for them.
+//! The target machines, with their names in other tools.
 
 use serde::Deserialize;
 
-/// A kind of machine that programs are built for.
+/// A target machine.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
@@ -16,7 +16,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The name of the architecture as Debian has it.
+    /// Returns Debian's name of the architecture.
     pub fn debian(self) -> &'static str {
         match self {
             Self::x86_64 => "amd64",
@@ -32,7 +32,7 @@ impl Machine {
         }
     }
 
-    /// What rustc calls it, with the C library of Debian.
+    /// Returns the rustc target, with Debian's C library.
     pub fn target(self) -> &'static str {
         match self {
             Self::x86_64 => "x86_64-unknown-linux-gnu",

@@ -17,6 +17,7 @@ mod flaky;
 mod gallery;
 mod machine;
 mod program;
+mod prose;
 mod release;
 mod rooms;
 mod schema;
@@ -32,7 +33,7 @@ mod vm;
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
 enum Task {
-    /// Measures what the measuring costs a workload, or what `inspect` takes, in pairs.
+    /// Measures the overhead for a workload, or the cost of `inspect`, in pairs.
     Bench(bench::Arguments),
     /// Makes or checks the committed BPF object.
     Bpf(bpf::Arguments),
@@ -40,7 +41,7 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
-    /// Plants each reason why memory is not huge and writes what was reported.
+    /// Plants each reason for small pages and writes the reports.
     Confusion(confusion::Arguments),
     /// Makes a release in `dist/`: static programs, packages, image, list of parts and `SHA256SUMS`.
     Dist(release::Arguments),
@@ -52,43 +53,45 @@ enum Task {
     Fuzz(checks::Fuzz),
     /// Makes one page of each kind that `--html` writes.
     Gallery(gallery::Arguments),
-    /// Makes guests that are hosts of a fleet, and prints how each is started.
+    /// Makes guests as hosts of a fleet, and prints how each is started.
     Hosts(vm::host::Arguments),
-    /// Asks the crates index what it would take; nothing is uploaded.
+    /// Checks the English of comments, messages and documents (docs/STYLE.md).
+    Prose(prose::Arguments),
+    /// Runs a publish check against the crates index; nothing is uploaded.
     PublishCheck,
-    /// Checks that crates build on one another in one direction, and the modules of each crate import likewise.
+    /// Checks that crates depend on one another in one direction, and that the modules of each crate import likewise.
     Rooms(rooms::Arguments),
     /// Makes a root of a release of Debian and prints its folder.
     Root(debian::Arguments),
     /// Builds the static programs of a release.
     Static(toolchain::Arguments),
-    /// Runs all tests, and those that failed once more, alone.
+    /// Runs all tests, and repeats failed ones separately.
     Test(test::Arguments),
-    /// Repeats the experiments of the rules of advise, beside their kept answers (more than an hour).
+    /// Repeats the experiments of the rules of advise, next to their kept answers (more than an hour).
     TestAdvice,
     /// Runs hugewise in containers of podman, with and without ptrace.
     TestContainers,
     /// Has pprof, Firefox Profiler and benchstat read their exports.
     TestExports,
-    /// Lets each system call of the program fail once; nothing may be left behind (minutes).
+    /// Lets each system call of the program fail once; no change may remain (minutes).
     TestFaults,
     /// Runs agents on QEMU guests, by Ansible, podman, Slurm, Kubernetes and containerd (a quarter of an hour).
     TestFleet(checks::Fleet),
     /// Runs the tests on other kernels and on Arm, under QEMU, and installs what they need.
     TestKernels(vm::Arguments),
-    /// Scrapes 200 exporters by one Prometheus, and asks one all the time (a quarter of an hour).
+    /// Scrapes 200 exporters by one Prometheus, and queries one of them continuously (a quarter of an hour).
     TestLoad,
     /// Tries `export`, its alerts and its dashboards with the real Prometheus (three minutes).
     TestObserve,
-    /// Reads the machine code of the loops that are measured.
+    /// Checks the machine code of the measured loops.
     TestLoops,
     /// Installs `.deb`, `.rpm` and image, and runs them.
     TestPackages(release::Packages),
-    /// Makes the gallery, and looks at it in Chromium and Firefox.
+    /// Makes the gallery, and checks it in Chromium and Firefox.
     TestPages,
     /// Runs one round of the examples with the real Redis, Java, PostgreSQL, Go and memcached.
     TestServices,
-    /// Starts Go and Java a thousand times under each means; STARTS=N for another number (half an hour).
+    /// Starts Go and Java a thousand times under each mechanism; STARTS=N for another number (half an hour).
     TestStarts,
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
@@ -107,6 +110,7 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(arguments) => checks::fuzz(&arguments),
         Task::Gallery(arguments) => gallery::run_gallery(&arguments),
         Task::Hosts(arguments) => vm::host::run(&arguments),
+        Task::Prose(arguments) => prose::run(&arguments),
         Task::PublishCheck => release::publish_check(),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Root(arguments) => debian::run_root(&arguments),

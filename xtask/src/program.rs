@@ -1,4 +1,4 @@
-//! The program itself, as the other tools run it: built, on data that is the same everywhere.
+//! Builds and runs the program for other tools, on the same data everywhere.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hugewise_experiment::run::record::{Record, parse};
 
-/// Builds the program and says where it is.
+/// Builds the program and returns its path.
 pub fn build() -> Result<PathBuf> {
     let status = Command::new("cargo")
         .args([
@@ -67,7 +67,7 @@ pub fn record(program: &Path, flags: &[&str], command: &[OsString]) -> Result<Re
     let bytes = fs::read(&path);
     fs::remove_dir_all(&folder)?;
     if !output.status.success() {
-        // A trial that failed is told in the report, anything else on stderr.
+        // The report shows a failed trial; stderr has any other error.
         bail!(
             "{} failed: {}{}",
             program.display(),

@@ -22,7 +22,7 @@ const DIST_TOOLS: [&str; 4] = [
 ];
 /// The version of the tool that lists the parts of the programs.
 const CYCLONEDX: &str = "0.5.9";
-/// No program of a release may be larger, in bytes.
+/// The size limit of a program of a release, in bytes.
 const MOST_BYTES: u64 = 12 << 20;
 
 /// Makes a release in `dist/`: static programs, packages, image, list of parts and `SHA256SUMS`
@@ -36,13 +36,13 @@ pub struct Arguments {
 /// Makes a release of the last commit.
 ///
 /// # Errors
-/// There are changes outside of a commit, a tool is missing, or a program does not build or is too large.
+/// There are uncommitted changes, a tool is missing, or a program does not build or is too large.
 pub fn dist(arguments: &Arguments) -> Result<()> {
     install(&DIST_TOOLS)?;
     let clean = Command::new("git")
         .args(["diff", "--quiet", "HEAD"])
         .status()?;
-    ensure!(clean.success(), "there are changes that are not committed");
+    ensure!(clean.success(), "there are uncommitted changes");
     remove_old(&arguments.cache)?;
     let machines = [Machine::x86_64, Machine::aarch64];
     toolchain::build_static(&machines, &arguments.cache, Path::new("target/static"))?;
@@ -115,7 +115,7 @@ pub fn dist_twice(arguments: &Arguments) -> Result<()> {
 pub fn publish_check() -> Result<()> {
     install(&[])?;
     let publish = "publish --dry-run --locked --workspace";
-    // Only rustup heeds the variable.
+    // Only rustup uses the variable.
     show(
         Command::new("cargo")
             .args(publish.split(' '))
@@ -158,7 +158,7 @@ pub fn test_packages(arguments: &Packages) -> Result<()> {
         return Ok(());
     }
     let root = debian::make_root(cache, "bookworm")?;
-    // One of the roots is that in which programs for aarch64 are built.
+    // One of the roots is the one for building aarch64 programs.
     show(
         Command::new("contrib/packaging/try")
             .arg(packages)

@@ -1,8 +1,8 @@
-//! Whether the crates and the rooms of each crate still form a line: which builds on which, and which module imports which.
+//! Checks that the dependencies between crates, and the imports between the modules of each crate, have no cycles.
 //!
-//! The edges come from the paths in the code that is built, `use` or not; tests and the words of
-//! documentation do not count. A parent may name its children and they may name it: that is one
-//! room. Between rooms of one folder, an import in both directions is a cycle.
+//! The edges come from the paths in compiled code, with or without `use`; tests and the text of documentation do not
+//! count. A parent and its children can import each other: together they are one room. Between rooms of one folder,
+//! imports in both directions are a cycle.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,13 @@ use source::Crate;
 mod graph;
 mod source;
 
-/// What a module of the experiment may import besides itself. The spine imports no reader of loads.
+/// The allowed imports of a module of the experiment crate. The central modules do not import readers of load
+/// generators.
 const LAYERS: [(&str, &[&str]); 2] = [("run", &[]), ("loadgen", &["run"])];
-/// The crate that has these layers.
+/// The crate with these layers.
 const LAYERED: &str = "experiment";
 
-/// Modules whose own modules must not form a cycle either.
+/// Modules whose submodules must not form a cycle either.
 const INNER: [(&str, &str); 3] = [
     ("hugewise", "cmd"),
     ("hugewise", "experiment"),
@@ -40,7 +41,7 @@ pub struct Arguments {
 ///
 /// # Errors
 ///
-/// A cycle, an import against the layers, or a source that cannot be read.
+/// A cycle, an import against the layers, or an unreadable source.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let of_workspace = Crates::read()?;
     let mut faults = of_workspace.faults();
@@ -95,9 +96,9 @@ fn check(name: &str, krate: &Crate) -> Vec<String> {
     faults
 }
 
-/// A rule for a module that is not there holds for nothing.
+/// Reports a rule for a module that does not exist.
 fn absent(name: &str, module: &str, top: &Graph) -> Option<String> {
-    (!top.has(module)).then(|| format!("{name}: a rule is about `{module}`, which is no module"))
+    (!top.has(module)).then(|| format!("{name}: a rule names `{module}`, which is not a module"))
 }
 
 fn cycles(name: &str, graph: &Graph) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `docs/reference/format-*.md`: every type of each document in JSON, from its source.
 //!
-//! A page follows the fields from one type to the next, so it has every key that the document can have.
+//! A page follows the fields from one type to the next, so it lists every possible key of the document.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,7 +18,7 @@ mod names;
 mod pages;
 mod source;
 
-/// The crates whose types the documents have, and their sources.
+/// The crates with types of the documents, and their sources.
 const CRATES: [(&str, &str); 10] = [
     ("hugewise_advise", "crates/advise/src"),
     ("hugewise_attribute", "crates/attribute/src"),
@@ -32,7 +32,7 @@ const CRATES: [(&str, &str); 10] = [
     ("hugewise_tlb", "crates/tlb/src"),
 ];
 
-/// Types that write themselves or are not in the source, with the JSON that they write.
+/// Types with a custom or external serialiser, with their JSON form.
 const BY_HAND: [(&str, &str); 7] = [
     ("Code", "name of a reason"),
     ("Duration", "seconds"),
@@ -43,7 +43,7 @@ const BY_HAND: [(&str, &str); 7] = [
     ("Warning", "sentence"),
 ];
 
-/// The forms of types that JSON holds as text.
+/// The text forms of types that JSON stores as text.
 const TEXTS: [(&str, &str); 11] = [
     ("Cell", "words joined by /"),
     (
@@ -64,10 +64,10 @@ const TEXTS: [(&str, &str); 11] = [
     ("StopSignal", "the name or number of a signal"),
 ];
 
-/// Makes each page and its types.
+/// Builds each page with its types.
 ///
 /// # Errors
-/// A source file that is no Rust, or a type that is not found.
+/// A source file does not parse, or a type is not found.
 pub fn documents() -> Result<Vec<(&'static Page, Document)>> {
     let source = Source::read(&CRATES)?;
     let made = PAGES
@@ -77,7 +77,7 @@ pub fn documents() -> Result<Vec<(&'static Page, Document)>> {
 }
 
 fn document(page: &Page, source: &Source) -> Result<Document> {
-    // The second reading knows which names are shared.
+    // The second pass uses the set of shared names.
     let first = Reader::of(source, page, BTreeSet::new()).all()?;
     let reached = first.into_iter().map(|(path, _)| path).collect();
     let all = Reader::of(source, page, reached).all()?;
@@ -88,7 +88,7 @@ fn document(page: &Page, source: &Source) -> Result<Document> {
     Ok(Document::new(std::iter::once(lead).chain(sections)))
 }
 
-/// Reads types until no new one is named.
+/// Reads types until no new one appears.
 struct Reader<'a> {
     source: &'a Source,
     /// Types on the page.
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns a section for each type, in the order in which they are named.
+    /// Returns a section for each type, in order of first use.
     fn all(mut self) -> Result<Vec<(TypePath, Section)>> {
         let mut sections: Vec<(TypePath, Section)> = Vec::new();
         while let Some(path) = self.open.pop_front() {
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         Ok(section.with(grid))
     }
 
-    /// Returns the section of a type that JSON holds as another one.
+    /// Returns the section of a type that JSON stores as another one.
     fn stand_in(
         &mut self,
         path: &TypePath,
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns a type in words, and keeps the types that it names for later.
+    /// Returns a type in words, and queues the types that it mentions.
     fn holds(&mut self, at: &TypePath, ty: &Type) -> Result<String> {
         let inner = |reader: &mut Self, ty: &Type| reader.holds(at, ty);
         match ty {

@@ -1,4 +1,4 @@
-//! Missing tools and builds of the programs that checks start.
+//! Installs missing tools, and builds the programs used by checks.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::command::show;
 /// Installs the packages of missing tools, each as `TOOL:PACKAGE`.
 ///
 /// # Errors
-/// A tool is missing and this is not root, or its package cannot be installed.
+/// A tool is missing and the user is not root, or its package cannot be installed.
 pub fn install(tools: &[&str]) -> Result<()> {
     show(Command::new("xtask/setup").args(tools))
 }
@@ -23,7 +23,7 @@ pub fn install_if_possible(tools: &[&str]) -> Result<()> {
     show(Command::new("xtask/setup").arg("--optional").args(tools))
 }
 
-/// Builds the program and the laboratory as they are released.
+/// Builds the program and the laboratory with the release profile.
 ///
 /// # Errors
 /// They do not build.
@@ -31,7 +31,7 @@ pub fn build_release() -> Result<()> {
     build(&["--release", "-p", "hugewise", "-p", "hugewise-lab"])
 }
 
-/// Builds the program and the laboratory as tests use them.
+/// Builds the program and the laboratory in the form used by tests.
 ///
 /// # Errors
 /// They do not build.
@@ -39,7 +39,7 @@ pub fn build_for_tests() -> Result<()> {
     build(&["-p", "hugewise", "-p", "hugewise-lab"])
 }
 
-/// Builds by further arguments of `cargo build`.
+/// Builds with additional arguments of `cargo build`.
 ///
 /// # Errors
 /// It does not build.

@@ -1,4 +1,4 @@
-//! The file in which checks name what they skipped.
+//! The file in which checks list what they skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-/// The variable that names the file to the tests.
+/// The environment variable that passes the file to the tests.
 const VARIABLE: &str = "HUGEWISE_SKIPPED";
 /// The file below the repository's root.
 const FILE: &str = "target/skipped.txt";
@@ -16,20 +16,20 @@ const FILE: &str = "target/skipped.txt";
 pub struct Skips(PathBuf);
 
 impl Skips {
-    /// Begins an empty file.
+    /// Starts an empty list: removes the file of an earlier run.
     ///
     /// # Errors
-    /// The current folder is gone.
+    /// The current folder no longer exists.
     pub fn begin() -> Result<Self> {
         let file = std::env::current_dir()
             .context("the current folder")?
             .join(FILE);
-        // The file of an earlier run may be absent.
+        // It can be missing.
         let _ = fs::remove_file(&file);
         Ok(Self(file))
     }
 
-    /// Names the file to a command.
+    /// Passes the file to a command.
     pub fn name_to<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env(VARIABLE, &self.0)
     }

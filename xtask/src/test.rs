@@ -1,6 +1,6 @@
-//! `xtask test`: all tests of the workspace. What failed is run once more, alone and one after
-//! the other: many tests hold what the program says against a machine that others use too. A
-//! test that passes only then is named and counted; one that fails twice is an error.
+//! `xtask test`: all tests of the workspace. Failed tests are repeated, separately and one after the other: many tests
+//! compare the program's output with a machine that others use too. Tests that pass only then are listed and counted; a
+//! test that fails twice is an error.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use crate::flaky;
 use crate::skips::Skips;
 
-/// Run all tests; those that failed once more, alone
+/// Run all tests, and repeat failed ones separately
 #[derive(Debug, clap::Args)]
 pub struct Arguments {}
 
@@ -46,7 +46,7 @@ fn run_tests(skips: &Skips) -> Result<()> {
     }
     ensure!(twice.is_empty(), "failed twice: {}", twice.join("; "));
     println!(
-        "passed only alone, after a failure among others; counted in {}:",
+        "passed only in a separate run, after a failure among others; counted in {}:",
         flaky::FILE
     );
     for failure in &failures {
@@ -55,10 +55,10 @@ fn run_tests(skips: &Skips) -> Result<()> {
     flaky::count(failures.iter().flat_map(Failure::each))
 }
 
-/// Runs what failed alone; whether it passed.
+/// Repeats the failed tests separately; returns true if they passed.
 fn again(skips: &Skips, failure: &Failure) -> Result<bool> {
     let mut words = failure.flags();
-    // A target with a harness of its own lists no test: all of it runs once more.
+    // A target with a custom harness lists no tests: the whole target is repeated.
     if !failure.tests.is_empty() {
         words.extend(["--", "--exact", "--test-threads=1"]);
         words.extend(failure.tests.iter().map(String::as_str));
@@ -67,9 +67,9 @@ fn again(skips: &Skips, failure: &Failure) -> Result<bool> {
     Ok(status.success())
 }
 
-/// `cargo test` with these arguments; what it says is shown as it comes, and given back. Its two
-/// streams are one pipe, so that the order stays. It is always about the workspace: of one
-/// package cargo chooses other features, and builds half of everything anew.
+/// Runs `cargo test` with these arguments, and shows and returns its output. Both streams share one pipe, to keep the
+/// order. It always tests the workspace: for a single package cargo selects other features, and rebuilds half of all
+/// crates.
 fn cargo<S: AsRef<OsStr>>(
     skips: &Skips,
     arguments: impl IntoIterator<Item = S>,
@@ -95,14 +95,14 @@ fn cargo<S: AsRef<OsStr>>(
 /// A target that failed.
 #[derive(Debug, PartialEq, Eq)]
 struct Failure {
-    /// Flags of cargo that choose the target, as cargo prints them.
+    /// Cargo's flags that select the target, as cargo prints them.
     target: String,
-    /// Names of the tests that failed; none where the target's own harness does not list them.
+    /// Names of the failed tests; empty if the target has a custom harness, which does not list them.
     tests: BTreeSet<String>,
 }
 
 impl Failure {
-    /// The flags that choose the target in the workspace: no two have the same name.
+    /// Returns the flags that select the target in the workspace: all names are unique.
     fn flags(&self) -> Vec<&str> {
         let mut words = self.target.split(' ');
         let mut flags = Vec::new();
@@ -132,8 +132,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What cargo says has failed. The list of names is the last that stands below `failures:`; what
-/// a test printed, such as the frames of a backtrace, stands there too, and has blanks in it.
+/// Parses the failures in cargo's output. The names are in the last list below `failures:`. Other output of tests, such
+/// as backtraces, also appears there, but contains blanks.
 fn failures(said: &[String]) -> Vec<Failure> {
     let mut found = Vec::new();
     let mut tests = None;

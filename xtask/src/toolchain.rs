@@ -1,4 +1,4 @@
-//! Static programs for a machine, from the toolchains at hand: the same bytes from every folder.
+//! Builds static programs with the installed toolchains: the same bytes from every folder.
 
 use std::env;
 use std::fs;
@@ -12,24 +12,22 @@ use crate::machine::Machine;
 
 mod arm;
 
-/// The flag of rustc for programs that need no library.
+/// The rustc flag for static programs.
 const STATIC: &str = "-Ctarget-feature=+crt-static";
-/// The flag of rustc for addresses that a static program adjusts when it starts: a bit for each, not
-/// 24 bytes.
+/// The rustc flag for compact relative relocations in a static program: one bit for each, not 24 bytes.
 const PACKED: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
-/// The flags of rustc for programs without tables for unwinding: a release aborts where it panics.
-/// Other profiles unwind and cannot go without. Cargo links in the folder of the workspace. LLVM's
-/// linker does not leave out a part of `.eh_frame`.
+/// The rustc flags for programs without unwind tables: a release aborts on panic. Other profiles unwind and need the
+/// tables. Cargo links in the folder of the workspace. LLVM's linker cannot omit a part of `.eh_frame`.
 const NO_UNWINDING: [&str; 2] = [
     "-Clink-arg=-fuse-ld=bfd",
     "-Clink-arg=-Wl,-T,xtask/src/toolchain/no-unwinding.ld",
 ];
-/// Names the clang of the BPF object. With none of that name the committed object is taken: that
-/// of some clang would differ from machine to machine.
+/// The environment variable for the clang of the BPF object. If it names a missing program, the committed object is
+/// used: the result of an arbitrary clang would differ between machines.
 const CLANG: &str = "HUGEWISE_CLANG";
-/// Names the commit, where the build cannot ask git.
+/// The environment variable for the commit, if the build cannot query git.
 const COMMIT: &str = "HUGEWISE_COMMIT";
-/// What a release consists of.
+/// The programs of a release.
 const PROGRAMS: [&str; 2] = ["hugewise", "hugewise-lab"];
 
 /// Build the static programs of a release, a folder for each machine
@@ -38,10 +36,10 @@ pub struct Arguments {
     /// Only for this machine
     #[arg(long)]
     machine: Option<Machine>,
-    /// Where the root for cross-building is kept
+    /// Folder of the root for cross-building
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
-    /// Where the programs go
+    /// Output folder
     out: PathBuf,
 }
 
@@ -82,24 +80,24 @@ pub fn build_static(machines: &[Machine], cache: &Path, out: &Path) -> Result<()
     Ok(())
 }
 
-/// What cargo is to build.
+/// The parameters of a cargo build.
 struct Order<'a> {
-    /// Where the workspace lies.
+    /// The folder of the workspace.
     sources: &'a Path,
-    /// The target, as rustc names it.
+    /// The rustc target.
     target: &'a str,
-    /// The commit, as `hugewise --version` names it.
+    /// The commit for `hugewise --version`.
     commit: &'a str,
-    /// The words of cargo, without the target.
+    /// Arguments of cargo, without the target.
     words: &'a [&'a str],
     /// All flags for rustc.
     flags: &'a [&'a str],
 }
 
-/// Makes what a build for a machine needs besides the toolchain at hand, unless it is there.
+/// Prepares the build environment of a machine, in addition to the installed toolchain, unless it exists.
 ///
 /// # Errors
-/// It cannot be made here; the error says why.
+/// It cannot be made on this machine; the error has the reason.
 pub fn prepare(machine: Machine, cache: &Path) -> Result<()> {
     match machine {
         Machine::x86_64 => Ok(()),
@@ -107,12 +105,11 @@ pub fn prepare(machine: Machine, cache: &Path) -> Result<()> {
     }
 }
 
-/// Builds packages of this workspace; `words` are those of cargo, without its target, and `flags`
-/// are for rustc besides those of a static program. Gives the folder of the target, which has one
-/// for each profile.
+/// Builds packages of this workspace. `words` are arguments of cargo, without its target, and `flags` are additional
+/// rustc flags. Returns the target folder, which has one subfolder per profile.
 ///
 /// # Errors
-/// They cannot be built here; the error says why.
+/// They cannot be built on this machine; the error has the reason.
 pub fn build(
     machine: Machine,
     sources: &Path,
@@ -134,9 +131,8 @@ pub fn build(
     }
 }
 
-/// The target is named although it is the host's: only so are macros, which are libraries of the
-/// compiler, built without the flag for static programs. Folders have the names that they have in
-/// the root for aarch64.
+/// The target is explicit although it is the host's: otherwise macros, which are compiler plugins, would be built with
+/// the flag for static programs. Folders have the same names as in the root for aarch64.
 fn native(order: &Order<'_>) -> Result<PathBuf> {
     let renamed = |folder: &Path, name| format!("--remap-path-prefix={}={name}", folder.display());
     let mut flags: Vec<String> = order.flags.iter().copied().map(str::to_owned).collect();
@@ -154,14 +150,14 @@ fn native(order: &Order<'_>) -> Result<PathBuf> {
     Ok(order.sources.join("target").join(order.target))
 }
 
-/// The commit that is checked out, as `hugewise --version` names it.
+/// Returns the checked-out commit, for `hugewise --version`.
 pub(crate) fn commit(sources: &Path) -> String {
     let words = ["rev-parse", "--short=12", "HEAD"];
     let said = said(Command::new("git").args(words).current_dir(sources));
     said.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// Where cargo keeps what it fetched.
+/// Returns cargo's download folder.
 fn cargo_home() -> PathBuf {
     env::var_os("CARGO_HOME").map_or_else(
         || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cargo"),

@@ -1,16 +1,16 @@
-//! Two public types of one crate have two names.
+//! Checks that the public types of one crate have different names.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The arguments of a verb are named by its module: `run::Arguments`.
+/// Argument types of verbs are distinguished by their module: `run::Arguments`.
 const OF_A_MODULE: &str = "Arguments";
 
-/// Files that stand in for another where a feature is off, and have the same types.
+/// Files that replace another when a feature is off, and have the same types.
 const SUBSTITUTES: [&str; 2] = ["parquet/disabled.rs", "cmd/export/no_arm.rs"];
 
-/// Returns the files of Rust below a folder.
+/// Returns the Rust files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -23,7 +23,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the names of the public types that a text defines outside its tests.
+/// Returns the names of the public types in a text, without its tests.
 fn types(text: &str) -> impl Iterator<Item = &str> {
     let built = text
         .split("#[cfg(test)]\nmod tests {")
@@ -37,7 +37,7 @@ fn types(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the types of a crate that more than one file defines, with these files.
+/// Returns the types of a crate that are defined in more than one file, with these files.
 fn twice(crate_: &Path) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in sources(&crate_.join("src")) {

@@ -1,5 +1,5 @@
-//! `xtask vm`: the kernel matrix. Builds the programs statically, fetches kernels, boots each
-//! under QEMU, runs the tests in it as root and as an ordinary user, and prints one table.
+//! `xtask vm`: the kernel matrix. It builds static programs, fetches kernels, boots each under QEMU, runs the tests as
+//! root and as an ordinary user, and prints one table.
 //!
 //! Emulation is for function, never for timing.
 //!
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Show the console of each guest
     #[arg(long)]
     console: bool,
-    /// Where kernels, the root for cross-building and programs are kept
+    /// Folder for kernels, the root for cross-building and programs
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
 }
@@ -78,7 +78,7 @@ pub fn guests() -> Result<Vec<Guest>> {
     Ok(kernels(&[], None)?.into_iter().map(guest).collect())
 }
 
-/// What guests are booted for.
+/// The purpose of guests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To run the tests.
@@ -88,7 +88,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// What a guest has for it.
+    /// Returns the programs that a guest needs for it.
     pub fn programs(self) -> Programs {
         match self {
             Self::Test => programs::TEST,
@@ -100,7 +100,7 @@ impl Purpose {
 /// Runs the matrix.
 ///
 /// # Errors
-/// A test failed, or a guest of this machine's own architecture could not be run.
+/// A test failed, or a guest of this machine's architecture could not be run.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let kernels = kernels(&arguments.kernels, arguments.machine)?;
     let mut matrix = Matrix::new(arguments)?;
@@ -140,7 +140,7 @@ fn told_of_captures(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
-/// Adds what could not be tried to the list that `make` counts.
+/// Adds the skipped checks to the list counted by `make`.
 fn list_skips(columns: &[Column]) -> Result<()> {
     let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") else {
         return Ok(());
@@ -160,20 +160,20 @@ fn list_skips(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
-/// A kernel, and all that it needs to be booted, or why that cannot be had.
+/// A kernel with everything needed to boot it, or the reason why that is unavailable.
 struct Ready {
     kernel: Kernel,
     parts: Result<Disks>,
 }
 
-/// What a guest is booted from, and where its console is kept.
+/// The disks of a guest, and the folder of its console.
 struct Disks {
     image: PathBuf,
     initramfs: PathBuf,
     folder: PathBuf,
 }
 
-/// What all kernels share.
+/// The state shared by all kernels.
 struct Matrix {
     purpose: Purpose,
     sources: PathBuf,
@@ -207,9 +207,8 @@ impl Matrix {
         })
     }
 
-    /// Builds what the toolchain at hand builds while everything else is fetched: one waits for
-    /// processors, the other for the network. What fails here is tried again where it is needed,
-    /// and told there.
+    /// Builds with the installed toolchain while everything else is fetched: one waits for processors, the other for
+    /// the network. Failures are ignored; the later attempt reports them.
     fn build_and_fetch(&mut self, kernels: &[Kernel]) {
         let machines: BTreeSet<Machine> = kernels.iter().map(|kernel| kernel.machine).collect();
         let Self {
@@ -234,7 +233,7 @@ impl Matrix {
         });
     }
 
-    /// All that a guest needs, made before it is booted.
+    /// Prepares everything that a guest needs, before it is booted.
     fn guest(&mut self, kernel: Kernel) -> Ready {
         let parts = self.parts(&kernel);
         Ready { kernel, parts }
@@ -260,7 +259,7 @@ impl Matrix {
     }
 }
 
-/// Unpacks the frozen machines that a guest printed between two lines.
+/// Unpacks the frozen machines that a guest printed between two marker lines.
 fn thaw(lines: &[String], folder: &Path) -> Result<()> {
     let begin = lines.iter().position(|line| line == "guest begins hosts");
     let end = lines.iter().position(|line| line == "guest ends hosts");

@@ -1,5 +1,5 @@
-//! `fuzz/` is outside the workspace, because only cargo-fuzz can link it. Its lock must not fall
-//! behind: where it is stale, nothing checks that the targets still compile.
+//! `fuzz/` is outside the workspace, because only cargo-fuzz can link it. Its lock must be current: with a stale lock,
+//! nothing checks that the targets still compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ fn read_lock(path: &str) -> Vec<Package> {
         .package
 }
 
-/// Versions by name; a few crates are there in two.
+/// Versions by name; a few crates have two.
 fn versions(packages: &[Package]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut found = BTreeMap::<&str, BTreeSet<&str>>::new();
     for package in packages {
@@ -48,7 +48,7 @@ fn the_fuzz_targets_are_locked_to_the_versions_of_the_program() {
             continue;
         };
         for version in locked {
-            // Another major version is another crate: a tool of the tests alone may need it.
+            // Another major version is another crate: a tool used only by tests can need it.
             let mut alike = known.iter().filter(|it| major(it) == major(version));
             assert!(
                 alike.clone().next().is_none() || alike.any(|it| *it == version),
@@ -58,7 +58,7 @@ fn the_fuzz_targets_are_locked_to_the_versions_of_the_program() {
     }
 }
 
-/// The part of a version that changes when it breaks its users.
+/// The part of a version that changes with breaking changes.
 fn major(version: &str) -> &str {
     let mut dots = version.match_indices('.').map(|(index, _)| index);
     let (first, second) = (dots.next(), dots.next());
@@ -83,7 +83,7 @@ fn the_fuzz_lock_knows_what_our_crates_depend_on() {
     }
 }
 
-/// What a crate needs to be compiled, without its tests.
+/// The dependencies of a crate, without those of its tests.
 fn read_dependencies(name: &str) -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../crates/{name}/Cargo.toml"));
     let text = std::fs::read_to_string(path).expect("a crate has a manifest");
@@ -95,7 +95,7 @@ fn read_dependencies(name: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Names alone: a version stands behind one where the lock has two.
+/// Only names: if the lock has two versions, the name is followed by one.
 fn bare(dependencies: &[String]) -> BTreeSet<String> {
     let names = dependencies.iter();
     names

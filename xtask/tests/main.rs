@@ -1,4 +1,4 @@
-//! The tools of the project, and what they keep in order.
+//! The project's tools, and the rules that they check.
 
 mod fuzz_lock;
 mod monitoring;

@@ -1,4 +1,4 @@
-//! The alerts and dashboards of `contrib` speak of what there is.
+//! The alerts and dashboards of `contrib` refer only to existing metrics and commands.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(&path).expect(&path)
 }
 
-/// What follows a word, line by line.
+/// The text after a word, line by line.
 fn after<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     let lines = text.lines();
     let rest = lines.filter_map(|line| line.split_once(word).map(|(_, rest)| rest.trim()));
@@ -37,7 +37,7 @@ fn every_alert_and_every_recorded_series_has_its_test() {
     }
 }
 
-/// The text of a runbook is what `hugewise inspect --explain` prints.
+/// The text of a runbook is the output of `hugewise inspect --explain`.
 #[test]
 fn every_runbook_is_a_command_of_hugewise() {
     for runbook in after(&read("prometheus/hugewise.rules.yml"), "runbook: ") {

@@ -1,4 +1,4 @@
-//! `docs/reference/` is what the tables of the program say.
+//! `docs/reference/` matches the tables of the program.
 
 use std::process::Command;
 

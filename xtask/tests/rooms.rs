@@ -1,4 +1,4 @@
-//! The rooms of every crate are in order: no cycle, no import against the layers.
+//! The modules of every crate are in order: no cycle, no import against the layers.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `make lint` accepts the subjects of commits that docs/contributing.md asks for, and no others.
+//! `make lint` accepts commit subjects in the form of docs/contributing.md, and no others.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is a row of a table is spelled there and nowhere else.
+//! The words in the rows of a table appear only there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use hugewise_experiment::run::policy::keys::KEYS;
 use hugewise_fleet::period::better;
 use hugewise_observe::stat::is_reading;
 
-/// The sources of the spine, of what measures for it and of the program.
+/// The sources of the central modules, of the collectors and of the program.
 fn sources() -> Vec<(PathBuf, String)> {
     sources_of(&[
         "experiment/src/run",
@@ -20,7 +20,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     ])
 }
 
-/// The sources of some rooms, each with its text before its own tests.
+/// The sources of some modules, each without its tests.
 fn sources_of(rooms: &[&str]) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders: Vec<PathBuf> = rooms
@@ -48,7 +48,7 @@ fn sources_of(rooms: &[&str]) -> Vec<(PathBuf, String)> {
     sources
 }
 
-/// The files that hold one of the texts.
+/// The files that contain one of the texts.
 fn holders<'a>(sources: &'a [(PathBuf, String)], texts: &[String]) -> Vec<&'a Path> {
     let holds = |code: &str| texts.iter().any(|text| code.contains(text));
     let holders = sources.iter().filter(|(_, code)| holds(code));
@@ -72,7 +72,7 @@ fn a_metric_is_spelled_in_its_table_alone() {
     }
 }
 
-/// A metric that nothing but its collection needs is a row and an arm.
+/// A new metric, if only its collection needs it, is a row and a match arm.
 #[test]
 fn a_metric_is_added_in_two_files() {
     let sources = sources();
@@ -81,9 +81,9 @@ fn a_metric_is_added_in_two_files() {
     assert_eq!(holders(&sources, &texts).len(), 2);
 }
 
-/// A counter of the kernel is a row: nobody else has a word of the kernel for it. `smaps` has fields
-/// of the same names as `/proc/meminfo`, and `memory.events` of a cgroup (`spawn/cgroup.rs`) has `oom_kill`:
-/// these are no counters of the machine.
+/// A counter of the kernel is a row: the kernel's name for it appears only there. `smaps` has fields with the names of
+/// `/proc/meminfo`, and `memory.events` of a cgroup (`spawn/cgroup.rs`) has `oom_kill`: these are not counters of the
+/// machine.
 #[test]
 fn a_counter_is_added_in_one_file() {
     let users = sources_of(&[
@@ -110,8 +110,8 @@ fn a_counter_is_added_in_one_file() {
     }
 }
 
-/// A counter is in each part of the program that its row names, and in no other; `export` and
-/// `watch` have tests of their own. A cgroup's anonymous memory is no counter of the machine.
+/// A counter is in each part of the program named by its row, and in no other; `export` and `watch` have separate
+/// tests. A cgroup's anonymous memory is not a counter of the machine.
 #[test]
 fn a_counter_is_where_its_row_says() {
     for row in Counter::all().map(Counter::row) {

@@ -1,20 +1,20 @@
-//! The search for where an answer changes, by halving: it ends whatever the numbers are.
+//! Finds the change of an answer by bisection. The search ends for any numbers.
 
-/// How far a search goes.
+/// The precision of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
-    /// Halvings at the most.
+    /// The maximum number of halvings.
     pub halvings: u32,
-    /// A stretch of at most this length is not halved.
+    /// Intervals of at most this length are not halved.
     pub width: f64,
 }
 
 impl Precision {
-    /// Halves so often that the ends are neighbours among the numbers, whatever they are: each halving
-    /// takes one of at most 2,098 binary places from the distance.
+    /// Enough halvings for the ends to become adjacent floating-point numbers: each halving removes one of at most
+    /// 2,098 binary places from the distance.
     pub const ENDLESS: u32 = 2_200;
 
-    /// Halves a number of times, unless the ends are neighbours before.
+    /// Limits the number of halvings; the search stops earlier if the ends are adjacent.
     #[must_use]
     pub const fn halvings(halvings: u32) -> Self {
         Self {
@@ -23,7 +23,7 @@ impl Precision {
         }
     }
 
-    /// Halves until the ends are no farther apart than `width`, or neighbours.
+    /// Halves until the ends differ by at most `width` or are adjacent.
     #[must_use]
     pub const fn width(width: f64) -> Self {
         Self {
@@ -33,8 +33,8 @@ impl Precision {
     }
 }
 
-/// Returns both ends of a stretch around the place where `is_beyond` changes, from `near`, where it is
-/// taken for false, to `far`, where it is taken for true. Either may be the larger one.
+/// Returns both ends of an interval in which `is_beyond` changes. It is assumed false at `near` and true at `far`;
+/// either can be the larger one.
 #[must_use]
 pub fn bisect(
     mut near: f64,
@@ -45,7 +45,7 @@ pub fn bisect(
     for _ in 0..precision.halvings {
         let middle = f64::midpoint(near, far);
         let is_new = middle > near.min(far) && middle < near.max(far);
-        // A distance that is no number is not halved either.
+        // A NaN distance is not halved either.
         let is_wide = (far - near).abs() > precision.width;
         if !(is_new && is_wide) {
             break;

@@ -3,7 +3,7 @@
 
 use toml::value::{Datetime, Offset};
 
-/// `20261121T054559Z`, for names of files.
+/// Formats a time for file names, as `20261121T054559Z`.
 #[must_use]
 pub fn stamp(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
@@ -27,7 +27,7 @@ pub fn minute(unix_ms: u64) -> String {
     format!("{} {hour:02}:{minute:02}", date(unix_ms))
 }
 
-/// The date so many days after 1970: year, month, day.
+/// Returns the date this many days after 1970-01-01: year, month, day.
 fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     let days = days_since_1970 + 719_468;
     let era = days / 146_097;
@@ -45,8 +45,8 @@ fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// Seconds and nanoseconds since 1970 of a moment as in RFC 3339; `None` without its offset from UTC, because a time
-/// without it means another moment on every host.
+/// Parses a moment in RFC 3339 into seconds and nanoseconds since 1970. `None` without an offset from UTC: such a time
+/// would mean another moment on every host.
 #[must_use]
 pub fn moment(text: &str) -> Option<(i64, u32)> {
     let parsed: Datetime = text.trim().parse().ok()?;
@@ -62,7 +62,7 @@ pub fn moment(text: &str) -> Option<(i64, u32)> {
     Some((seconds, time.nanosecond.unwrap_or(0)))
 }
 
-/// The days from 1970 to a date, negative before.
+/// Returns the days from 1970-01-01 to a date, negative before.
 #[must_use]
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };

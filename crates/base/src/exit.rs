@@ -1,4 +1,4 @@
-//! How the program ends: one table of exit codes, for the program, its manual and the documents.
+//! The exit codes: one table for the program, its manual and the documents.
 
 use std::process::ExitCode;
 
@@ -9,26 +9,26 @@ use strum::VariantArray;
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// Something failed that is neither the user's nor the workload's doing.
+    /// An internal failure, caused neither by the user nor by the workload.
     Internal = 1,
-    /// The command line or a file that it names is wrong.
+    /// The command line, or a file that it names, is wrong.
     Usage = 2,
-    /// A trial failed; the report says which and how.
+    /// A trial failed; the report names the trial and the reason.
     TrialFailed = 3,
     /// Not possible on this machine.
     Refused = 4,
-    /// A `--fail-if` condition holds, or `advise --check` found a rule that is not followed.
+    /// A `--fail-if` condition holds, or `advise --check` found a violated rule.
     Gate = 5,
-    /// Another experiment has the machine.
+    /// Another experiment is using the machine.
     Busy = 6,
-    /// With `--strict`: something about the result is in doubt.
+    /// With `--strict`: the result is in doubt.
     Doubtful = 7,
-    /// A signal ended the experiment early; what was measured is reported.
+    /// A signal ended the experiment early; the results so far are reported.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// All of them, by their numbers.
+    /// All codes, in numeric order.
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The number.
@@ -37,7 +37,7 @@ impl Exit {
         self as u8
     }
 
-    /// What it means, in a line.
+    /// Returns the meaning, in one line.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -45,17 +45,15 @@ impl Exit {
             Self::Internal => "internal error: please report it",
             Self::Usage => "the command line, or a file that it names, is wrong",
             Self::TrialFailed => {
-                "a trial failed, or --latency was read in none; the report says which and how"
+                "a trial failed, or --latency found no value in any trial; see the report"
             }
             Self::Refused => "not possible on this machine",
-            Self::Gate => {
-                "a --fail-if condition holds, or advise --check found a rule that is not followed"
-            }
+            Self::Gate => "a --fail-if condition holds, or advise --check found a violated rule",
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Doubtful => {
                 "--strict: the control failed or is inconclusive, a policy was not applied, or the result or a --fail-if is not decided"
             }
-            Self::Interrupted => "a signal ended the run; what was measured is reported",
+            Self::Interrupted => "a signal ended the run; the results so far are reported",
         }
     }
 }

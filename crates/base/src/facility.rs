@@ -2,16 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the hardware samples addresses.
+/// The hardware facility that samples addresses.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Facility {
-    /// Intel: precise event-based sampling. Each sample is an instruction that retired and
-    /// missed the second level.
+    /// Intel: precise event-based sampling. Each sample is a retired instruction that missed the second-level TLB.
     Pebs,
-    /// AMD: instruction-based sampling of executed operations, most of which miss nothing.
+    /// AMD: instruction-based sampling of executed operations, most of them without a miss.
     Ibs,
-    /// Arm: the statistical profiling extension, filtered for accesses that walked.
+    /// Arm: the statistical profiling extension, filtered for accesses with a page walk.
     Spe,
 }
 

@@ -1,4 +1,4 @@
-//! A number for a name: the same in each version of the program.
+//! Hashes a name to a number, which is the same in each version of the program.
 
 /// Returns the FNV-1a hash of bytes, 32 bits.
 #[must_use]

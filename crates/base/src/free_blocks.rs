@@ -1,8 +1,7 @@
-//! Free memory by block size, as `/proc/buddyinfo` counts it: the place is the order, a block has
-//! 2^order base pages.
+//! Free memory by block size, as counted in `/proc/buddyinfo`. The index is the order; a block has 2^order base pages.
 
-/// Free memory in blocks of at least `huge_bytes`, in huge pages: a block of a higher order
-/// holds several. The allocator may join more; compaction is not foreseen.
+/// Returns the free memory in blocks of at least `huge_bytes`, in huge pages; a block of a higher order holds several.
+/// The allocator could merge more; compaction is not predicted.
 #[must_use]
 pub fn free_huge_pages(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> u64 {
     let least = (huge_bytes / page_bytes.max(1)).max(1).ilog2();
@@ -13,8 +12,8 @@ pub fn free_huge_pages(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> u64 
         .fold(0, u64::saturating_add)
 }
 
-/// The part of free memory in blocks smaller than a huge page, which the kernel calls the unusable
-/// free space index (`unusable_free_index`, mm/vmstat.c); 1 where nothing is free.
+/// Returns the part of free memory in blocks smaller than a huge page. The kernel calls it the unusable free space
+/// index (`unusable_free_index`, mm/vmstat.c). It is 1 if nothing is free.
 #[must_use]
 pub fn small_block_share(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> f64 {
     let least = (huge_bytes / page_bytes.max(1)).max(1).ilog2();
@@ -28,7 +27,7 @@ pub fn small_block_share(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> f6
     }
 }
 
-/// Free memory in all blocks, in bytes.
+/// Returns the free memory in all blocks, in bytes.
 #[must_use]
 pub fn free_bytes(blocks: &[u64], page_bytes: u64) -> u64 {
     let bytes = |(order, &count): (u32, &u64)| {

@@ -1,20 +1,19 @@
-//! Sizes of pages that a file names: what is no size makes endless loops and endless memory of those who divide by it.
+//! Checks page sizes from a file: as divisors, impossible sizes would cause endless loops and unlimited memory.
 
 use super::units::bytes_text;
 
-/// No kernel has smaller pages, and none larger ones.
+/// No kernel has smaller or larger pages.
 const SIZES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 40;
-/// A table of pages has at most so many entries: those of pages of 64 KiB.
+/// The largest number of entries in a page table, as with pages of 64 KiB.
 const MOST_ENTRIES: u64 = 1 << 13;
 
-/// A field and what it says, in bytes.
+/// A field and its value, in bytes.
 pub type Named<'a> = (&'a str, u64);
 
-/// Refuses sizes that no machine has: of base pages, of the huge pages that they make up, and of pages between
-/// the two.
+/// Refuses sizes that no machine has: of base pages, of the huge pages built from them, and of pages between the two.
 ///
 /// # Errors
-/// The field that is wrong, and why.
+/// The wrong field, with the reason.
 pub fn check(
     base: Named<'_>,
     huge: Option<Named<'_>>,

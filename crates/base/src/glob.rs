@@ -1,15 +1,15 @@
-//! Names by pattern: `*` stands for any characters, `?` for one.
+//! Matches names with a pattern: `*` matches any characters, `?` matches one.
 
 use std::str::Chars;
 
-/// Whether a pattern stands for the whole of a name.
+/// Returns true if a pattern matches a whole name.
 ///
-/// The last `*` takes one character more each time what follows it does not fit; earlier ones
-/// need no second try. So no pattern takes longer than both lengths multiplied.
+/// If the rest does not match, the last `*` is extended by one character; earlier ones need no second try. So the time
+/// is at most proportional to the product of both lengths.
 #[must_use]
 pub fn fits(pattern: &str, name: &str) -> bool {
     let (mut wanted, mut rest) = (pattern.chars(), name.chars());
-    // What follows the last `*`, and the name from where it takes up.
+    // The pattern after the last `*`, and the position in the name at which it continues.
     let mut star: Option<(Chars<'_>, Chars<'_>)> = None;
     loop {
         match (wanted.next(), rest.clone().next()) {
@@ -31,7 +31,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a text is a pattern, and not just a name.
+/// Returns true if a text is a pattern, and not only a name.
 #[must_use]
 pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// By the definition: each star takes none, or one and then again any.
+    /// Matches by the definition: each star matches nothing, or one character and then again anything.
     fn by_definition(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// By trying every star anew this would take longer than the universe is old.
+    /// Backtracking into every star would take longer than the age of the universe.
     #[test]
     fn many_stars_end() {
         let pattern = "a*".repeat(60) + "b";

@@ -9,9 +9,9 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
 use super::units::{MIB, bytes_text};
 
-/// No name, no time and no system: the same bytes give the same file.
+/// No name, time or system: the same bytes give the same file.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// Of 0 to 10: as the program of that name chooses.
+/// The level, of 0 to 10: the default of the gzip program.
 const LEVEL: u8 = 6;
 
 /// Packs.
@@ -20,42 +20,42 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut file = HEADER.to_vec();
     file.extend(compress_to_vec(bytes, LEVEL));
     file.extend(crc32fast::hash(bytes).to_le_bytes());
-    // Of the size, the format has the lowest 32 bits.
+    // The format stores the lowest 32 bits of the size.
     file.extend((bytes.len() as u32).to_le_bytes());
     file
 }
 
-/// The most that a file may hold when it is unpacked: a small file can hold zeros without end.
+/// The largest unpacked size: a small file can hold zeros without end.
 pub const MOST_UNPACKED: usize = 256 * MIB as usize;
-/// The bytes that a file begins with.
+/// The first bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Checksum and size.
 const TRAILER: usize = 8;
 
-/// Why a file cannot be unpacked.
+/// The reasons why a file cannot be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GzipError {
     /// It ends too early.
     #[error("it is gzip that ends too early; copy it again")]
     CutShort,
-    /// It holds other bytes than were packed.
-    #[error("it is gzip that is damaged or several files in one; test it with gzip -t")]
+    /// The content does not match its checksum or format.
+    #[error("it is damaged gzip or several files in one; test it with gzip -t")]
     Damaged,
-    /// It holds more than is unpacked.
+    /// The content exceeds the limit.
     #[error("it is gzip of more than {}; unpack it with gzip -d", bytes_text(MOST_UNPACKED as u64))]
     TooLarge,
 }
 
-/// Tells whether a file begins as gzip does.
+/// Returns true if a file begins like gzip.
 #[must_use]
 pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Unpacks a file of gzip; all other bytes stay as they are.
+/// Unpacks a gzip file; all other bytes are returned unchanged.
 ///
 /// # Errors
-/// It is gzip that cannot be unpacked, or of more than [`MOST_UNPACKED`] bytes.
+/// The bytes are gzip that cannot be unpacked, or gzip of more than [`MOST_UNPACKED`] bytes.
 pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, GzipError> {
     match is_gzip(bytes) {
         true => unpack(bytes, MOST_UNPACKED).map(Cow::Owned),
@@ -74,7 +74,7 @@ fn unpack(bytes: &[u8], most: usize) -> Result<Vec<u8>, GzipError> {
     }
 }
 
-/// The content of a stream that other bytes follow, and the length of the stream.
+/// Returns the content of a stream that can be followed by other bytes, and the length of the stream.
 fn inflate(stream: &[u8], most: usize) -> Result<(Vec<u8>, usize), GzipError> {
     let mut state = Box::<DecompressorOxide>::default();
     let mut content = vec![0; stream.len().saturating_mul(2).min(most)];
@@ -104,7 +104,7 @@ fn inflate(stream: &[u8], most: usize) -> Result<(Vec<u8>, usize), GzipError> {
     }
 }
 
-/// The bytes after the header and its optional fields.
+/// Returns the bytes after the header and its optional fields.
 fn after_header(bytes: &[u8]) -> Option<&[u8]> {
     const CHECKSUM: u8 = 1 << 1;
     const EXTRA: u8 = 1 << 2;
@@ -177,7 +177,7 @@ mod tests {
         let (stream, end) = rest.split_at(rest.len() - 8);
         assert_eq!(header, HEADER);
         assert_eq!(decompress_to_vec(stream).unwrap(), bytes);
-        // As zlib's crc32() has it.
+        // As computed by zlib's crc32().
         assert_eq!(end[..4], [0xdc, 0x27, 0x35, 0x28]);
         assert_eq!(end[4..], (bytes.len() as u32).to_le_bytes());
     }

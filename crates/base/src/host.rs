@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::missing::{Fact, fact, number_keys};
 
-/// Where the THP settings live, relative to the root of the machine.
+/// The folder of the THP settings, relative to the root of the machine.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
 
-/// The machine: what an experiment needs to know, and what a reader needs to judge it.
+/// The machine: the facts that an experiment uses, and that a reader needs to judge it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Host {
     /// Kernel release, as `uname -r` prints it.
@@ -22,11 +22,11 @@ pub struct Host {
     pub arch: String,
     /// `/proc/cmdline`, trimmed.
     pub boot_line: String,
-    /// `/proc/sys/kernel/random/boot_id`: two records of one boot share it.
+    /// `/proc/sys/kernel/random/boot_id`, shared by all records of one boot.
     pub boot_id: String,
     /// Processor model from `/proc/cpuinfo` (on arm64 the MIDR implementer and part).
     pub cpu_model: String,
-    /// Processors that are online.
+    /// The number of online processors.
     pub cpus: u32,
     /// NUMA nodes with memory.
     pub numa_nodes: u32,
@@ -38,41 +38,40 @@ pub struct Host {
     pub page_bytes: u64,
     /// Name of the hypervisor when the machine is virtual, `None` on bare metal.
     pub hypervisor: Option<String>,
-    /// `scaling_governor` of processor 0, where there is one.
+    /// `scaling_governor` of processor 0, if it has one.
     pub governor: Option<String>,
-    /// Transparent huge pages: their settings, or why there are none.
+    /// Transparent huge pages: their settings, or the reason why there are none.
     #[serde(with = "fact")]
     pub thp: Fact<ThpSettings>,
     /// hugetlb pools, by page size in bytes.
     #[serde(with = "number_keys")]
     pub hugetlb: BTreeMap<u64, HugetlbPool>,
-    /// What this process inherited from its parent through `PR_SET_THP_DISABLE`.
+    /// The `PR_SET_THP_DISABLE` state that this process inherited from its parent.
     pub thp_disable: ThpDisable,
-    /// Whether the kernel accepts `PR_THP_DISABLE_EXCEPT_ADVISED` (tried, not guessed; 6.18).
+    /// True if the kernel accepts `PR_THP_DISABLE_EXCEPT_ADVISED` (tried, not guessed; 6.18).
     pub except_advised: bool,
-    /// Whether workloads may be traced and their calls filtered (tried, not guessed).
+    /// True if workloads can be traced and their calls filtered (tried, not guessed).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_trace: bool,
-    /// Path of the library by which dynamic programs advise their own memory; `None` where none
-    /// can be put.
+    /// Path of the library that makes dynamic programs advise their own memory; `None` if it cannot be installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// Whether the kernel knows `MADV_COLLAPSE` (tried, not guessed; 6.1).
+    /// True if the kernel supports `MADV_COLLAPSE` (tried, not guessed; 6.1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_collapse: bool,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,
-    /// Who runs the program, and as whom workloads run.
+    /// The user of the program, and the user of the workloads.
     pub user: User,
-    /// Version of the C library that dynamically linked programs here use, where it is glibc.
+    /// Version of the C library of dynamically linked programs, if it is glibc.
     pub glibc: Option<(u32, u32)>,
-    /// Allocators found on the system, by the policy value that selects them: path of the library.
+    /// Allocators found on the system: the path of the library, by the policy value that selects it.
     pub allocators: BTreeMap<String, String>,
-    /// Load average over one minute when the experiment began.
+    /// Load average over one minute at the start of the experiment.
     pub load_1min: f64,
-    /// Free blocks at the beginning, by order (`/proc/buddyinfo`, summed over zones).
+    /// Free blocks at the start, by order (`/proc/buddyinfo`, summed over zones).
     pub free_blocks: Vec<u64>,
-    /// The device through which the hypervisor takes memory back, where there is one.
+    /// The device through which the hypervisor takes memory back, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balloon: Option<Balloon>,
 }
@@ -83,26 +82,26 @@ pub struct Host {
 pub struct Balloon {
     /// Name of its driver.
     pub driver: String,
-    /// Free blocks of at least this size are reported to the hypervisor, which takes them back
-    /// (free page reporting); `None` where free memory is not reported.
+    /// Free blocks of at least this size are reported to the hypervisor, which takes them back (free page reporting).
+    /// `None` if free memory is not reported.
     pub reported_block_bytes: Option<u64>,
 }
 
 impl Host {
-    /// Size of a PMD-mapped huge page in bytes, where the kernel has them.
+    /// Returns the size of a PMD-mapped huge page in bytes, if the kernel has them.
     #[must_use]
     pub fn pmd_bytes(&self) -> Option<u64> {
         self.thp.as_ref().ok().map(|thp| thp.pmd_bytes)
     }
 
-    /// The least free block that the hypervisor takes back by itself, in bytes; `None` where it
-    /// leaves free memory alone.
+    /// Returns the smallest free block that the hypervisor takes back without being asked, in bytes; `None` if it takes
+    /// none.
     #[must_use]
     pub fn taken_back_bytes(&self) -> Option<u64> {
         self.balloon.as_ref()?.reported_block_bytes
     }
 
-    /// Sizes of anonymous folios other than the PMD size that are not switched off, in bytes.
+    /// Returns the sizes of anonymous folios other than the PMD size that are not disabled, in bytes.
     #[must_use]
     pub fn folio_sizes(&self) -> Vec<u64> {
         let Ok(thp) = &self.thp else {
@@ -115,8 +114,8 @@ impl Host {
             .collect()
     }
 
-    /// Whether programs here advise their heaps without being told to: malloc of glibc does on
-    /// Arm, from 2.43 on (`thp_init`, malloc/malloc.c), while `enabled` reads `madvise`.
+    /// Returns true if programs advise their heaps by default. glibc's malloc does so on Arm since 2.43 (`thp_init`,
+    /// malloc/malloc.c), while `enabled` is `madvise`.
     #[must_use]
     pub fn malloc_advises_by_itself(&self) -> bool {
         const FIRST_GLIBC: (u32, u32) = (2, 43);
@@ -124,14 +123,13 @@ impl Host {
         self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC) && mode == Some("madvise")
     }
 
-    /// Whether the glibc here takes `glibc.malloc.hugetlb=1` in some processes and in others not: up
-    /// to 2.37 it reads the machine's mode into room for one character more, and compares it as a
-    /// string without having put an end there (`__malloc_thp_mode`,
-    /// sysdeps/unix/sysv/linux/malloc-hugepages.c). What lay on the stack decides; with `LD_BIND_NOW=1`
-    /// the same lies there in each start of a program.
+    /// Returns true if this glibc applies `glibc.malloc.hugetlb=1` only in some processes. Until 2.37, it reads the
+    /// machine's mode into a buffer with only one spare byte. It then compares the buffer as a string, but never wrote
+    /// the terminating zero (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c). The result depends on
+    /// the old contents of the stack; with `LD_BIND_NOW=1` these are the same at each start of a program.
     #[must_use]
     pub fn malloc_takes_advice_by_chance(&self) -> bool {
-        /// The first with the tunable, and the last without the end of the string.
+        /// The first version with the tunable, and the last without the terminating zero.
         const GLIBC: RangeInclusive<(u32, u32)> = (2, 35)..=(2, 37);
         self.glibc.is_some_and(|version| GLIBC.contains(&version))
     }
@@ -149,12 +147,11 @@ pub struct ThpSettings {
     pub zero_page: bool,
     /// `hpage_pmd_size`, in bytes.
     pub pmd_bytes: u64,
-    /// `shmem_enabled`, where shared memory can be huge.
+    /// `shmem_enabled`, if shared memory can be huge.
     pub shmem_enabled: Option<String>,
-    /// Numeric files of `khugepaged/` that are settings, by file name.
+    /// The numeric settings in `khugepaged/`, by file name.
     pub khugepaged: BTreeMap<String, u64>,
-    /// `hugepages-<N>kB/enabled` by N in KiB (Linux 6.8). Sizes that exist for shared memory
-    /// only have no entry.
+    /// `hugepages-<N>kB/enabled` by N in KiB (Linux 6.8). Sizes that exist only for shared memory have no entry.
     #[serde(with = "number_keys")]
     pub sizes: BTreeMap<u64, String>,
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
@@ -167,8 +164,8 @@ pub struct ThpSettings {
 }
 
 impl ThpSettings {
-    /// The mode that holds for anonymous memory of the PMD size: the per-size file decides
-    /// and `inherit` hands over to the global one (`thp_vma_allowable_orders`, huge_mm.h).
+    /// Returns the effective mode for anonymous memory of the PMD size. The per-size file decides; `inherit` defers to
+    /// the global one (`thp_vma_allowable_orders`, huge_mm.h).
     #[must_use]
     pub fn effective_pmd_mode(&self) -> &str {
         match self.sizes.get(&(self.pmd_bytes / 1024)).map(String::as_str) {
@@ -177,7 +174,7 @@ impl ThpSettings {
         }
     }
 
-    /// The mode that holds for anonymous folios of `kib`, where the kernel has that size.
+    /// Returns the effective mode for anonymous folios of `kib`, if the kernel has that size.
     #[must_use]
     pub fn effective_mode(&self, kib: u64) -> Option<&str> {
         match self.sizes.get(&kib).map(String::as_str) {
@@ -188,7 +185,7 @@ impl ThpSettings {
         }
     }
 
-    /// The multi-size folios (smaller than a PMD) that some program may get, in KiB.
+    /// Iterates over the multi-size folios (smaller than a PMD) available to some program, in KiB.
     pub fn enabled_mthp_sizes(&self) -> impl Iterator<Item = u64> + '_ {
         let pmd_kib = self.pmd_bytes / 1024;
         self.sizes
@@ -224,17 +221,17 @@ pub enum ThpDisable {
     ExceptAdvised,
 }
 
-/// The memory cgroup a process is in.
+/// The memory cgroup of a process.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Cgroup {
-    /// 1 or 2, or 0 where no memory controller was found.
+    /// 1 or 2, or 0 if no memory controller was found.
     pub version: u8,
     /// Path below the mount of the hierarchy.
     pub path: String,
-    /// The smallest memory limit from here to the root, in bytes; `None` when unlimited.
+    /// The smallest memory limit from this group up to the root, in bytes; `None` when unlimited.
     pub limit_bytes: Option<u64>,
-    /// Whether a group can be made for a trial (asked of the folder; none is made).
+    /// True if a group can be created for a trial (checked by the folder's permissions; none is created).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_make: bool,
 }
@@ -245,9 +242,9 @@ pub struct Cgroup {
 pub struct User {
     /// Effective user id of the program.
     pub uid: u32,
-    /// User id under which workloads run: the invoking user under sudo, else `uid`.
+    /// User id of the workloads: the invoking user under sudo, else `uid`.
     pub workload_uid: u32,
-    /// Whether the THP files could be opened for writing (tried, without writing).
+    /// True if the THP files could be opened for writing (tried, without writing).
     pub can_write_thp: bool,
 }
 
@@ -256,7 +253,7 @@ mod tests {
     use super::*;
     use crate::missing::Missing;
 
-    /// A record holds the host inside an enum with a tag.
+    /// A record stores the host inside a tagged enum.
     #[test]
     fn maps_by_number_survive_a_tagged_enum() {
         #[derive(Serialize, Deserialize, Debug, PartialEq)]

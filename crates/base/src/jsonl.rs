@@ -1,9 +1,8 @@
-//! Files of JSON lines: a header, then events as they come, and an end. One reader and one writer
-//! for records, recordings and `stat --json`.
+//! Files of JSON lines: a header, then events as they come, and an end. One reader and one writer serve records,
+//! recordings and `stat --json`.
 //!
-//! The header begins with `"format": "hugewise-KIND VERSION"`, as every other document does; the
-//! lines after it begin with what they are. Files from before that word, whose first line has a
-//! number as `version` or `schema`, are read as well.
+//! The header begins with `"format": "hugewise-KIND VERSION"`, like every other document. Each further line begins with
+//! its type. Older files, whose first line has a numeric `version` or `schema` instead, can also be read.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,17 +13,17 @@ use super::plain::plain;
 
 /// A line of such a file.
 pub trait Line: Serialize + Sized {
-    /// What the first line holds, besides the format.
+    /// The content of the first line, besides the format.
     type Header: DeserializeOwned;
-    /// The key that says what a line is.
+    /// The key of a line's type.
     const TAG: &'static str;
-    /// What that key said of a header before headers began with the format.
+    /// The value of that key in old headers, which did not begin with the format.
     const HEADER: &'static str;
-    /// What such a file is, as in `hugewise-KIND 1`.
+    /// The kind of the file, as in `hugewise-KIND 1`.
     const KIND: &'static str;
-    /// Version of its form: raised when a field changes its meaning or goes.
+    /// The version of the format: raised when a field is removed or changes its meaning.
     const VERSION: u32;
-    /// What people call such a file.
+    /// The name of such a file in messages.
     const TITLE: &'static str;
     /// The command that writes it.
     const WRITER: &'static str;
@@ -35,23 +34,23 @@ pub trait Line: Serialize + Sized {
     /// Refuses a header with numbers that no machine has.
     ///
     /// # Errors
-    /// The field that is wrong, and why.
+    /// The wrong field, with the reason.
     fn check(header: &Self::Header) -> Result<(), String>;
 
-    /// Another line, from its bytes.
+    /// Parses a further line.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are not such a line.
     fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error>;
 }
 
-/// The first key of a document: its kind and the version of its form.
+/// Returns the first key of a document: its kind and format version.
 #[must_use]
 pub fn format(kind: &str, version: u32) -> String {
     format!("hugewise-{kind} {version}")
 }
 
-/// Why a line cannot be read.
+/// The reasons why a line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// The file holds nothing.
@@ -63,11 +62,11 @@ pub enum LineError {
     /// The file is something else.
     #[error("not {title}: {reason}; give the file that `{writer}` wrote")]
     OtherFile {
-        /// What was looked for.
+        /// The expected kind of file.
         title: &'static str,
         /// The command that writes it.
         writer: &'static str,
-        /// What is there instead of a header.
+        /// What the file contains instead of a header.
         reason: String,
     },
     /// Another version wrote it.
@@ -85,10 +84,10 @@ pub enum LineError {
         /// Who wrote it.
         program: String,
     },
-    /// The first line was cut off, so that nothing is there.
+    /// The first line was cut off, so the file is empty.
     #[error("the file ends in the middle of its first line: nothing was recorded; run it again")]
     TornHeader,
-    /// A line cannot be understood.
+    /// A line cannot be parsed.
     #[error(
         "line {line}{}: {error}; the file was written by another version of hugewise, or it was changed or damaged: \
          read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before",
@@ -97,9 +96,9 @@ pub enum LineError {
     Damaged {
         /// Its number, from 1.
         line: usize,
-        /// Column in bytes, from 1; `None` where the whole line is meant.
+        /// Column in bytes, from 1; `None` for the whole line.
         column: Option<usize>,
-        /// What is wrong there.
+        /// The error at that place.
         error: String,
     },
     /// The last line is missing.
@@ -108,7 +107,7 @@ pub enum LineError {
 }
 
 impl LineError {
-    /// That a whole line does not belong where it is.
+    /// Creates an error: a complete line does not belong here.
     #[must_use]
     pub fn misplaced(line: usize, error: impl Into<String>) -> Self {
         Self::Damaged {
@@ -118,7 +117,7 @@ impl LineError {
         }
     }
 
-    /// That a file is none of these.
+    /// Creates an error: the file is of another kind.
     #[must_use]
     pub fn other_file<L: Line>(reason: impl Into<String>) -> Self {
         Self::OtherFile {
@@ -129,10 +128,10 @@ impl LineError {
     }
 }
 
-/// One line as it is written, with its newline.
+/// Serialises one line, with its newline.
 ///
 /// # Panics
-/// Never for lines whose map keys are text or numbers, which all are.
+/// Never for lines whose map keys are text or numbers, as all are.
 #[must_use]
 pub fn to_line<L: Line>(line: &L) -> String {
     let text = serde_json::to_string(line).expect("keys are text or numbers");
@@ -143,18 +142,18 @@ pub fn to_line<L: Line>(line: &L) -> String {
     }
 }
 
-/// A line of a file, still as bytes.
+/// An unparsed line of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct RawLine<'a> {
     /// Its number, from 1.
     pub number: usize,
     /// The line without its newline.
     pub bytes: &'a [u8],
-    /// Whether a newline ended it. Only the last line can lack one.
+    /// True if a newline ended it. Only the last line can lack one.
     pub ended: bool,
 }
 
-/// The lines that are not blank.
+/// Iterates over the lines, without blank ones.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = RawLine<'_>> {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').enumerate();
     let lines = lines.map(|(index, line)| RawLine {
@@ -165,11 +164,11 @@ pub fn lines(bytes: &[u8]) -> impl Iterator<Item = RawLine<'_>> {
     lines.filter(|line| !line.bytes.trim_ascii().is_empty())
 }
 
-/// Reads a whole file: its header, and its other lines one by one with their numbers; `None` stands for
-/// a last line whose writing was interrupted.
+/// Reads a whole file: its header, then its other lines with their numbers. `None` stands for a last line whose writing
+/// was interrupted.
 ///
 /// # Errors
-/// There is no header of this kind and version; of each line, that it does not belong there.
+/// The file has no header of this kind and version. Each other line can be an error if it does not belong there.
 pub fn read<L: Line>(
     bytes: &[u8],
 ) -> Result<(L::Header, impl Iterator<Item = NumberedLine<L>>), LineError> {
@@ -186,7 +185,7 @@ pub fn read<L: Line>(
 /// A line after the header, with its number from 1.
 pub type NumberedLine<L> = Result<(usize, Option<L>), LineError>;
 
-/// Tells whether a line begins as a header does, of whatever age.
+/// Returns true if a line begins like a header of any version.
 fn begins_anew<L: Line>(raw: RawLine<'_>) -> bool {
     let old = format!("{{\"{}\":\"{}\",", L::TAG, L::HEADER);
     [b"{\"format\":".as_slice(), old.as_bytes()]
@@ -195,7 +194,7 @@ fn begins_anew<L: Line>(raw: RawLine<'_>) -> bool {
         && begins::<L>(raw.bytes)
 }
 
-/// Whether a file that begins with this line is of this kind, of whatever version.
+/// Returns true if a file with this first line is of this kind, of any version.
 #[must_use]
 pub fn begins<L: Line>(first: &[u8]) -> bool {
     serde_json::from_slice::<Map<String, Value>>(first)
@@ -205,7 +204,7 @@ pub fn begins<L: Line>(first: &[u8]) -> bool {
 /// Reads the header.
 ///
 /// # Errors
-/// The line is no header of this kind and version.
+/// The line is not a header of this kind and version.
 pub fn read_header<L: Line>(raw: RawLine<'_>) -> Result<L::Header, LineError> {
     let mut header: Map<String, Value> = serde_json::from_slice(raw.bytes).map_err(|error| {
         let begins = [b"{\"format\":".as_slice(), b"{\"line\":\"header\""];
@@ -236,7 +235,7 @@ pub fn read_header<L: Line>(raw: RawLine<'_>) -> Result<L::Header, LineError> {
     Ok(header)
 }
 
-/// The version of a header, as it says itself.
+/// Returns the version stated in a header.
 fn version<L: Line>(header: &Map<String, Value>) -> Result<String, LineError> {
     let word = |key| header.get(key).and_then(Value::as_str);
     if let Some(format) = word("format") {
@@ -260,11 +259,10 @@ fn version<L: Line>(header: &Map<String, Value>) -> Result<String, LineError> {
 }
 
 impl RawLine<'_> {
-    /// Reads this line: the first is the header. `None` for a last line whose writing was
-    /// interrupted.
+    /// Reads this line: the first is the header. `None` for a last line whose writing was interrupted.
     ///
     /// # Errors
-    /// It does not belong there.
+    /// The line does not belong there.
     pub fn read<L: Line>(self) -> Result<Option<L>, LineError> {
         if self.number == 1 {
             return read_header::<L>(self).map(|header| Some(L::from_header(header)));
@@ -283,14 +281,14 @@ impl RawLine<'_> {
         }
     }
 
-    /// Whether an error is that of a line whose writing was interrupted: it stops too early,
-    /// or holds the zeros that file systems leave for blocks that never reached the disk.
+    /// Returns true for the error of a line whose writing was interrupted. Such a line stops too early, or holds the
+    /// zeros that file systems leave for blocks that never reached the disk.
     fn is_torn(&self, error: &serde_json::Error) -> bool {
         !self.ended && (error.classify() == Category::Eof || self.bytes.contains(&0))
     }
 }
 
-/// serde_json ends its messages with a position within the line, which is given apart here.
+/// serde_json ends its messages with a position within the line; this program reports the position separately.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());

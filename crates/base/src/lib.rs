@@ -1,4 +1,5 @@
-//! The ground of all other modules: search by halving, units, counters of the kernel, reasons for absence, the machine, histograms, recordings.
+//! The base of all other crates: bisection, units, kernel counters, reasons for absence, the machine, histograms,
+//! recordings.
 
 pub mod bisect;
 pub mod calendar;

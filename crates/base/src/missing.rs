@@ -1,5 +1,4 @@
-//! Why something is not known: a reading or a fact has a value or a [`Missing`] reason, never a
-//! zero for "unknown".
+//! Reasons for missing values: a reading or a fact has a value or a [`Missing`] reason, never a zero for "unknown".
 
 use std::fmt;
 
@@ -7,77 +6,76 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::bytes_text;
 
-/// Who may read the memory of a process: a sentence (`PTRACE_MODE_READ`, Documentation/filesystems/proc.rst).
+/// The readers of a process's memory, as a sentence (`PTRACE_MODE_READ`, Documentation/filesystems/proc.rst).
 pub const READERS: &str = "Root, its own user and CAP_SYS_PTRACE may read it, unless a container or a security module \
      forbids it.";
 
-/// A fact of the host, or the reason why it is not known.
+/// A fact of the host, or the reason why it is unknown.
 pub type Fact<T> = Result<T, Missing>;
 
-/// Why something was not measured. Each reason knows the least grant that would help.
+/// The reason why a value was not measured. It includes the least privilege that would help.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, strum::EnumIter)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Missing {
     /// The kernel refused; `grant` is the least privilege that would help.
     NotPermitted {
-        /// What to grant, for example `root` or `CAP_SYS_ADMIN`.
+        /// The privilege to grant, for example `root` or `CAP_SYS_ADMIN`.
         grant: String,
     },
-    /// This kernel or machine does not have it.
+    /// This kernel or machine does not support it.
     NotSupported {
-        /// What is absent, for example `/proc/pagemap ioctl PAGEMAP_SCAN (Linux 6.7)`.
+        /// The missing feature, for example `/proc/pagemap ioctl PAGEMAP_SCAN (Linux 6.7)`.
         what: String,
     },
-    /// There are no hardware counters here.
+    /// The machine has no hardware counters.
     NoHardware,
-    /// The counter was opened and never ran: other programs hold the hardware counters.
+    /// The counter was opened and never ran: other programs use the hardware counters.
     NeverScheduled,
-    /// There are fewer counters than events: this event was counted in other rounds, or never.
+    /// The machine has fewer counters than events: this event was counted in other rounds, or never.
     NotItsTurn,
-    /// The workload ended before it could be read.
+    /// The workload ended before the value could be read.
     TooShort,
     /// The kernel returned text that does not parse.
     Unreadable {
         /// Path, line and field.
         error: String,
     },
-    /// The value does not exceed what the measurement itself uses.
+    /// The value does not exceed the overhead of the measurement.
     BelowFloor {
-        /// The floor, in bytes: sizes alone have one.
+        /// The floor, in bytes; only sizes have one.
         floor: u64,
     },
-    /// The workload printed nothing that matches.
+    /// The workload printed no match.
     NotPrinted,
-    /// It happened, but nothing counted it during the observed time.
+    /// The event happened, but nothing counted it during the observed time.
     NotCounted {
-        /// What stands in the way.
+        /// The obstacle.
         obstacle: String,
     },
-    /// The user switched it off, or the experiment does not need it.
+    /// The user disabled it, or the experiment does not need it.
     NotAsked,
-    /// Too few values support such a figure. Only reports use it.
+    /// There are too few values for this figure. Only reports use it.
     TooFewValues,
-    /// The trial failed, so its readings mean nothing.
+    /// The trial failed, so its readings are meaningless.
     TrialFailed,
-    /// The experiment ended before the first trial of the policy did. Only reports use it: a record
-    /// has no such trial.
+    /// The experiment ended before the first trial of the policy. Only reports use it: a record has no such trial.
     NotRun,
 }
 
 impl Missing {
-    /// This kernel or machine does not have `what`.
+    /// Creates [`Missing::NotSupported`]: this kernel or machine does not have `what`.
     pub fn not_supported(what: impl Into<String>) -> Self {
         Self::NotSupported { what: what.into() }
     }
 
-    /// What was read does not parse: `error` names path, line and field.
+    /// Creates the reason for unparsable input: `error` has path, line and field.
     pub fn unreadable(error: impl Into<String>) -> Self {
         Self::Unreadable {
             error: error.into(),
         }
     }
 
-    /// The kernel refused; `grant` is the least privilege that would help.
+    /// Creates [`Missing::NotPermitted`]; `grant` is the least privilege that would help.
     pub fn not_permitted(grant: impl Into<String>) -> Self {
         Self::NotPermitted {
             grant: grant.into(),
@@ -124,7 +122,7 @@ pub mod fact {
         Known(&'a T),
     }
 
-    /// Writes the value, or the reason why there is none.
+    /// Writes the value, or the reason for its absence.
     ///
     /// # Errors
     ///
@@ -140,12 +138,12 @@ pub mod fact {
         .serialize(serializer)
     }
 
-    /// Reads either, by way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
-    /// keys of a map, which the folio sizes of [`crate::host::ThpSettings`] are.
+    /// Reads either form through a [`Value`]. serde's own buffer for untagged enums refuses numbers as map keys, such
+    /// as the folio sizes of [`crate::host::ThpSettings`].
     ///
     /// # Errors
     ///
-    /// A value that is neither.
+    /// The input is neither form.
     pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Fact<T>, D::Error> {
@@ -158,8 +156,8 @@ pub mod fact {
     }
 }
 
-/// Maps by number, whose keys JSON writes as text. Inside tagged and untagged enums serde hands
-/// that text on as it is, and a plain map by number refuses it: so it is parsed here.
+/// Maps with numeric keys, which JSON writes as text. Inside tagged and untagged enums serde passes on that text, and a
+/// plain map with numeric keys refuses it, so this module parses it.
 pub mod number_keys {
     use std::collections::BTreeMap;
 
@@ -181,7 +179,7 @@ pub mod number_keys {
     ///
     /// # Errors
     ///
-    /// A key that is no number, and those of the deserializer.
+    /// A key is not a number, or the deserializer fails.
     pub fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<BTreeMap<u64, V>, D::Error> {

@@ -1,27 +1,26 @@
-//! Text that somebody else wrote, made fit for a terminal and for one line: this is the only way by which
-//! it gets there.
+//! Makes text from outside safe for a terminal and for a single line. All such text passes through here.
 
 use std::borrow::Cow;
 
-/// Returns the text in one line: what a terminal would obey, and what nobody sees, is shown as an escape.
+/// Returns the text on one line, with control and invisible characters escaped.
 #[must_use]
 pub fn plain(text: &str) -> String {
     plain_cow(text).into_owned()
 }
 
-/// Returns the same, and the text itself where nothing is escaped.
+/// Returns the same text, without a copy if nothing is escaped.
 #[must_use]
 pub fn plain_cow(text: &str) -> Cow<'_, str> {
     shown(text, is_obeyed)
 }
 
-/// Returns the same, where the text may have several lines of its own.
+/// Returns the same text, but keeps its line ends.
 #[must_use]
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| c != '\n' && is_obeyed(c))
 }
 
-/// Returns an error of TOML with the line that it points to: what it quotes makes no other line.
+/// Returns a TOML error with its line number. Text quoted in the message cannot add a line.
 #[must_use]
 pub fn plain_error(error: &toml::de::Error) -> String {
     let (text, quoted) = (error.to_string(), error.message());
@@ -42,13 +41,13 @@ fn shown(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Returns whether a terminal obeys the character, or shows nothing in its place.
+/// Returns true if the character controls a terminal or is invisible.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control() || is_unseen(c)
 }
 
-/// Marks that reorder or part what follows, or have no width, make a text say something else than it seems to.
+/// Marks that reorder or split the following text, or have no width, give a text a false appearance.
 fn is_unseen(c: char) -> bool {
     matches!(
         c,

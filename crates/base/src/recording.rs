@@ -2,14 +2,14 @@
 
 use super::jsonl::Line;
 
-/// What adds up the events of a recording.
+/// Accumulates the events of a recording.
 pub trait Recorded: Sized {
     /// A line.
     type Event: Line;
 
-    /// The analysis that begins with the first line of a recording; `None` for any other event.
+    /// Starts the analysis from the first line of a recording; `None` for any other event.
     fn begin(event: &Self::Event) -> Option<Self>;
 
-    /// Takes the next event in.
+    /// Adds the next event.
     fn push(&mut self, event: &Self::Event);
 }

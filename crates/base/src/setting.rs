@@ -1,23 +1,21 @@
-//! The settings of a machine that an experiment may write: nothing else is ever written, restored or
-//! recommended, whatever a journal or a record names.
+//! The machine settings that an experiment can write. Nothing else is ever written, restored or recommended, even if a
+//! journal or a record names it.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::host::THP_DIR;
 
-/// What the kernel changes by itself when a mode is written: with the first mode that is not
-/// `never` it raises this, with the last it computes it anew
-/// (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
+/// A value that the kernel changes when a mode is written. It raises the value with the first mode other than `never`,
+/// and recomputes it with the last (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
 pub const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 
-/// Whether KSM merges equal pages, which are small from then on, and how many it looks at
-/// before it sleeps.
+/// The KSM switch, and the number of pages scanned before each sleep. Merged pages stay small.
 pub const KSM: [&str; 2] = ["sys/kernel/mm/ksm/run", "sys/kernel/mm/ksm/pages_to_scan"];
 
-/// The pools of explicit huge pages, a folder for each size.
+/// The pools of explicit huge pages, one folder per size.
 pub const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
 
-/// Whether the path, relative to the root of the machine, is one that an experiment may write.
+/// Returns true if an experiment can write this path, which is relative to the root of the machine.
 #[must_use]
 pub fn is_setting(path: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
@@ -29,7 +27,7 @@ pub fn is_setting(path: &str) -> bool {
     plain && (thp || path == MIN_FREE || KSM.contains(&path) || is_pool(path))
 }
 
-/// Whether it is the size of a pool of explicit huge pages.
+/// Returns true if the path is the size of a pool of explicit huge pages.
 #[must_use]
 pub fn is_pool(path: &str) -> bool {
     let size = path
@@ -38,7 +36,7 @@ pub fn is_pool(path: &str) -> bool {
     size.is_some_and(|size| !size.is_empty() && !size.contains('/'))
 }
 
-/// Whether a setting can have the value: a word of the kernel or a number.
+/// Returns true if a setting can have this value: a keyword of the kernel or a number.
 #[must_use]
 pub fn is_value(value: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || "_-+.:,".contains(c);
@@ -48,12 +46,12 @@ pub fn is_value(value: &str) -> bool {
 /// Reads the path of a setting.
 ///
 /// # Errors
-/// It is none.
+/// The text is not such a path.
 pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let path = String::deserialize(from)?;
     let wrong = || {
         D::Error::custom(format_args!(
-            "`path` is {path:?}, which is no setting of huge pages"
+            "`path` is {path:?}, not a setting of huge pages"
         ))
     };
     is_setting(&path).then_some(()).ok_or_else(wrong)?;
@@ -63,7 +61,7 @@ pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 /// Reads the value of a setting.
 ///
 /// # Errors
-/// It is none.
+/// The text is not such a value.
 pub fn value<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let value = String::deserialize(from)?;
     let wrong = || {

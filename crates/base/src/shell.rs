@@ -1,9 +1,8 @@
-//! Words of command lines that are shown to be pasted into a shell.
+//! Words of command lines that a reader can paste into a shell.
 
 use super::plain::is_obeyed;
 
-/// A word as a shell takes it, in one line: what a terminal would obey stands as `$'…\n…'`, which bash, zsh and
-/// ksh know.
+/// Quotes a word for a shell, on one line. Control characters become `$'…\n…'`, which bash, zsh and ksh support.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
@@ -16,15 +15,15 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Words as a shell takes them, in one line.
+/// Quotes words for a shell, on one line.
 #[must_use]
 pub fn quoted_words<W: AsRef<str>>(words: &[W]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
     words.join(" ")
 }
 
-/// Returns a variable with its value as a shell takes it before a command. A name that no shell has as a
-/// variable is quoted together with its value, so that nothing of it is obeyed.
+/// Returns a variable assignment to put before a command. If the name is not a valid shell variable, name and value are
+/// quoted together, so that the shell executes no part of them.
 #[must_use]
 pub fn assignment(name: &str, value: &str) -> String {
     match is_variable(name) {
@@ -33,7 +32,7 @@ pub fn assignment(name: &str, value: &str) -> String {
     }
 }
 
-/// Returns the same of several, and `env` before them where a shell would not take one of the names.
+/// Returns several assignments, with `env` in front if a shell would refuse one of the names.
 #[must_use]
 pub fn environment<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let variables: Vec<(&str, &str)> = variables.into_iter().collect();
@@ -45,13 +44,13 @@ pub fn environment<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) 
     env.into_iter().chain(words).collect()
 }
 
-/// Returns the line by which root writes a value to a setting of the machine, whose path is relative to the root.
+/// Returns the command with which root writes a value to a setting of the machine. The path is relative to the root.
 #[must_use]
 pub fn write(path: &str, value: &str) -> String {
     format!("echo {} > {}", quoted(value), quoted(&format!("/{path}")))
 }
 
-/// Returns whether a text is the name of a variable of a shell, and nothing else.
+/// Returns true if a text is a valid name of a shell variable.
 #[must_use]
 pub fn is_variable(name: &str) -> bool {
     let mut letters = name.chars();
@@ -59,7 +58,7 @@ pub fn is_variable(name: &str) -> bool {
     letters.next().is_some_and(begins) && letters.all(|c| begins(c) || c.is_ascii_digit())
 }
 
-/// A character between `$'` and `'`.
+/// Escapes a character for use between `$'` and `'`.
 fn escaped(c: char) -> String {
     match c {
         '\n' | '\t' | '\r' | '\'' | '\\' => c.escape_default().to_string(),

@@ -1,9 +1,9 @@
-//! A flat table in memory, which CSV and Parquet are written from.
+//! A flat table in memory, from which CSV and Parquet are written.
 
-/// What the cells of a column are.
+/// The type of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers of 64 bits.
+    /// 64-bit integers.
     Integer,
     /// Finite numbers.
     Number,
@@ -11,7 +11,7 @@ pub enum Kind {
     Text,
 }
 
-/// A column: its name, unique in its table, and what its cells are.
+/// A column: its name, unique in its table, and the type of its cells.
 pub type Column = (&'static str, Kind);
 
 /// A value in a row.
@@ -27,7 +27,7 @@ pub enum Cell {
     Missing,
 }
 
-/// Rows under the names of their columns.
+/// Rows with column names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     columns: Vec<Column>,
@@ -47,7 +47,7 @@ impl Table {
     /// Adds a row.
     ///
     /// # Panics
-    /// If a cell is not of its column's kind, or a column has none.
+    /// If a cell has another type than its column, or there are more cells than columns.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = cells.into_iter().collect();
         assert_eq!(row.len(), self.columns.len(), "a cell for each column");
@@ -94,7 +94,7 @@ impl From<i64> for Cell {
     }
 }
 
-/// What is no number is missing.
+/// NaN becomes a missing value.
 impl From<f64> for Cell {
     fn from(value: f64) -> Self {
         match value.is_finite() {

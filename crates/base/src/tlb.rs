@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The TLBs of a processor, by its own description or its manual.
+/// The TLBs of a processor, from CPUID or its manual.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
@@ -18,18 +18,18 @@ pub struct Tlb {
 pub struct Structure {
     /// Level; 1 is nearest to the core.
     pub level: u8,
-    /// The accesses that it serves.
+    /// The accesses for which it is used.
     pub holds: Holds,
     /// The page sizes that share its entries, in bytes, ascending.
     pub page_bytes: Vec<u64>,
     /// Entries.
     pub entries: u32,
-    /// Ways of a set; equal to the entries if fully associative. `None`: unknown.
+    /// Ways per set; equal to the entries if fully associative. `None`: unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u32>,
 }
 
-/// The accesses that a TLB serves.
+/// The accesses for which a TLB is used.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
@@ -43,23 +43,21 @@ pub enum Holds {
     Both,
 }
 
-/// TLB reach for data pages of one size, in entries of the last level that holds them.
+/// TLB reach for data pages of one size: the entries of the last level that supports them.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Room {
     /// The level.
     pub level: u8,
-    /// Entries of all TLBs of that level; entries shared with other page sizes or instructions
-    /// count fully.
+    /// Entries of all TLBs of that level. Entries shared with other page sizes or instructions count fully.
     pub entries: u64,
 }
 
 impl Tlb {
-    /// TLB reach for data pages of a size, in entries of the last level that holds them; `None`
-    /// if no TLB does.
+    /// Returns the TLB reach for data pages of a size, in entries of the last level that supports them; `None` if no
+    /// TLB does.
     ///
-    /// Levels are not added up: whether they are inclusive differs between processors and is
-    /// rarely documented.
+    /// Levels are not summed: processors differ in whether they are inclusive, and rarely document it.
     #[must_use]
     pub fn room(&self, page_bytes: u64) -> Option<Room> {
         let fitting = || {

@@ -1,5 +1,4 @@
-//! Units: what a number counts, and sizes and durations as people type them (`64K`, `2M`, `10s`)
-//! and as they read them.
+//! Units, and sizes and durations in the form in which people type them (`64K`, `2M`, `10s`) and read them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -27,12 +26,12 @@ pub enum Unit {
     BytesPerSecond,
     /// So many a second.
     PerSecond,
-    /// What the user called it.
+    /// A name given by the user.
     Other(Cow<'static, str>),
 }
 
 impl Unit {
-    /// How the names of its metrics end; `None` for what the user called it.
+    /// Returns the suffix of its metric names; `None` for a unit named by the user.
     #[must_use]
     pub fn suffix(&self) -> Option<&'static str> {
         Some(match self {
@@ -47,10 +46,10 @@ impl Unit {
     }
 }
 
-/// Parses a size: a whole number with `K`, `M`, `G` or `T` (powers of 1024), or bare bytes.
+/// Parses a size: a whole number with `K`, `M`, `G` or `T` (powers of 1024), or a plain number of bytes.
 ///
 /// # Errors
-/// A sentence that names the text and what was expected.
+/// A sentence with the text and the expected form.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let fault = || format!("`{text}` is not a size; write 64K, 2M, 1G or a number of bytes");
     let trimmed = text.trim();
@@ -67,10 +66,10 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(unit).ok_or_else(fault)
 }
 
-/// Parses a duration: a number with `ms`, `s`, `m` or `h`; a bare number is seconds.
+/// Parses a duration: a number with `ms`, `s`, `m` or `h`; a plain number is seconds.
 ///
 /// # Errors
-/// A sentence that names the text and what was expected.
+/// A sentence with the text and the expected form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let fault = || format!("`{text}` is not a duration; write 500ms, 10s, 5m or 1h");
     let trimmed = text.trim();
@@ -87,11 +86,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| fault())
 }
 
-/// A time to wait for, roughly: `45 s`, `2 min 50 s`, `12 min`, `2.5 h`.
+/// Returns an approximate waiting time: `45 s`, `2 min 50 s`, `12 min`, `2.5 h`.
 #[must_use]
 pub fn rough(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
-    // To the ten seconds, upwards.
+    // Rounds up to ten seconds.
     let tens = seconds.div_ceil(10) * 10;
     match seconds {
         0..=90 => format!("{seconds} s"),
@@ -102,7 +101,7 @@ pub fn rough(time: Duration) -> String {
     }
 }
 
-/// The time of day (UTC) of a moment in milliseconds since 1970: `05:46:00`.
+/// Returns the time of day (UTC) of a moment in milliseconds since 1970: `05:46:00`.
 #[must_use]
 pub fn time_of_day(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
@@ -110,7 +109,7 @@ pub fn time_of_day(unix_ms: u64) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// Units of memory in bytes, the smallest first, and their names.
+/// Units of memory in bytes with their names, the smallest first.
 pub const BYTE_UNITS: [(u64, &str); 5] = [
     (1, "B"),
     (KIB, "KiB"),
@@ -119,8 +118,8 @@ pub const BYTE_UNITS: [(u64, &str); 5] = [
     (1024 * GIB, "TiB"),
 ];
 
-/// An amount of memory as people read it: in the largest unit that it fills, with three
-/// significant digits and no zeros behind them. This is how bytes are written everywhere.
+/// Returns an amount of memory for people, in the largest unit that gives at least 1, with three significant digits and
+/// no trailing zeros. All output writes bytes in this form.
 #[must_use]
 pub fn bytes_text(bytes: u64) -> String {
     let fills = BYTE_UNITS.into_iter().rfind(|(unit, _)| bytes >= *unit);
@@ -128,7 +127,7 @@ pub fn bytes_text(bytes: u64) -> String {
     format!("{} {name}", bytes_digits(bytes as f64 / unit as f64))
 }
 
-/// The digits of an amount of memory in some unit; the whole part is never cut.
+/// Returns the digits of an amount of memory in some unit; the whole part is never cut.
 #[must_use]
 pub fn bytes_digits(amount: f64) -> String {
     let size = amount.abs();

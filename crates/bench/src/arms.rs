@@ -1,4 +1,4 @@
-//! The page policies of a bench: one for each size of page that can be had.
+//! The page policies of a bench: one for each available page size.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use hugewise_base::units::{GIB, KIB, MIB};
 use hugewise_experiment::run::policy::realise::{Reach, realise};
 use hugewise_experiment::run::policy::{Policy, Settings, SizeMode, Thp};
 
-/// The variable by which the laboratory is told what to ask the kernel for.
+/// The environment variable that requests a page size from the laboratory.
 const REQUEST: &str = "HUGEWISE_LAB_PAGES";
 
-/// The size of folio that is tried between base pages and huge pages when none is named.
+/// The default folio size between base pages and huge pages.
 const USUAL_FOLIO: u64 = 64 * KIB;
 
-/// A size of page as the name of its policy: `4k`, `2m`, `1g`.
+/// Returns a page size as the name of its policy: `4k`, `2m`, `1g`.
 #[must_use]
 pub fn page_word(bytes: u64) -> String {
     let units = [(GIB, 'g'), (MIB, 'm'), (KIB, 'k')];
@@ -24,11 +24,11 @@ pub fn page_word(bytes: u64) -> String {
     }
 }
 
-/// Every page policy that this host and this reach allow, base pages first.
+/// Returns every page policy that this host and this reach allow, base pages first.
 ///
-/// The laboratory advises its blocks (`MADV_HUGEPAGE`), so huge pages need no setting where
-/// the mode is `madvise` or `always`. Folios of another size need the machine's settings. A
-/// hugetlb pool is used only where it has free pages: none is ever reserved.
+/// The laboratory advises its blocks (`MADV_HUGEPAGE`), so huge pages need no setting if the mode is `madvise` or
+/// `always`. Folios of another size need the machine's settings. A hugetlb pool is used only if it has free pages: none
+/// is ever reserved.
 #[must_use]
 pub fn all(host: &Host, reach: Reach) -> Vec<Policy> {
     let mut policies = vec![base(host)];
@@ -39,7 +39,7 @@ pub fn all(host: &Host, reach: Reach) -> Vec<Policy> {
     policies
 }
 
-/// Those that are compared when none is named: of the smaller folios one.
+/// Returns the policies compared by default: only one with smaller folios.
 #[must_use]
 pub fn usual(host: &Host, reach: Reach) -> Vec<Policy> {
     let folio = |policy: &Policy| folios(host).any(|folio| folio.name == policy.name);
@@ -48,7 +48,7 @@ pub fn usual(host: &Host, reach: Reach) -> Vec<Policy> {
     policies
 }
 
-/// A program that asks for nothing: pages as the machine's settings give them.
+/// A program without a request: pages according to the machine's settings.
 fn unasked() -> Policy {
     let request = (REQUEST.to_owned(), "plain".to_owned());
     Policy {
@@ -60,7 +60,7 @@ fn unasked() -> Policy {
     }
 }
 
-/// Whether a policy takes pages from a hugetlb pool.
+/// Returns true if a policy takes pages from a hugetlb pool.
 fn is_of_pool(policy: &Policy) -> bool {
     let request = policy.settings.env.get(REQUEST);
     request.is_some_and(|request| request.starts_with("hugetlb"))
@@ -69,14 +69,14 @@ fn is_of_pool(policy: &Policy) -> bool {
 /// The page policies of a suite.
 #[derive(Clone, Debug)]
 pub struct Arms {
-    /// Those that can be had.
+    /// The available policies.
     pub known: Vec<Policy>,
-    /// Those that are compared when none is named.
+    /// The policies compared by default.
     pub usual: Vec<Policy>,
 }
 
-/// The page policies of a suite. Heaps and slabs do not grow by pages of a pool, and what they get
-/// without asking is a question of its own.
+/// Returns the page policies of a suite. Heaps and slabs do not grow by pool pages, and their pages without a request
+/// are a separate question.
 #[must_use]
 pub fn of_suite(suite: &str, host: &Host, reach: Reach) -> Arms {
     let (mut known, mut usual) = (all(host, reach), usual(host, reach));
@@ -125,7 +125,7 @@ fn huge(host: &Host) -> Option<Policy> {
     Some(named(thp.pmd_bytes, settings))
 }
 
-/// One size alone: a larger one that is on would be taken first.
+/// Each policy enables a single size: the kernel would try a larger enabled size first.
 fn folios(host: &Host) -> impl Iterator<Item = Policy> {
     let sizes = host
         .thp

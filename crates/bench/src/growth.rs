@@ -2,16 +2,16 @@
 
 use hugewise_base::host::Host;
 
-/// By which means a heap grows.
+/// The system calls that grow a heap.
 pub static MEANS: &[&str] = &["brk", "mmap", "mprotect"];
 
-/// Where a heap begins: on a boundary of the huge-page size, or in the middle between two.
+/// The start of a heap: on a huge-page boundary, or halfway between two.
 pub static STARTS: &[&str] = &["aligned", "between"];
 
-/// When a step is used: before the next one, or when the heap has its full size.
+/// The first use of a step: before the next one, or when the heap has its full size.
 pub static TOUCHES: &[&str] = &["at-once", "later"];
 
-/// Programs whose ways to grow a heap the laboratory has.
+/// The programs whose heap growth the laboratory imitates.
 pub static PROGRAMS: &[&str] = &[
     "go-1.7",
     "go",
@@ -25,7 +25,7 @@ pub static PROGRAMS: &[&str] = &[
 /// glibc with `glibc.malloc.hugetlb=1`.
 const BY_CHANCE: &str = "glibc-hugetlb-1";
 
-/// The programs that are imitated when none is named: all whose outcome is not left to chance.
+/// Returns the programs imitated by default: all with a deterministic outcome.
 #[must_use]
 pub fn usual_programs(host: &Host) -> Vec<&'static str> {
     let chance = host.malloc_takes_advice_by_chance();
@@ -35,7 +35,7 @@ pub fn usual_programs(host: &Host) -> Vec<&'static str> {
         .collect()
 }
 
-/// Sizes of a step when none is named, around that of a huge page.
+/// Returns the default step sizes, around the size of a huge page.
 #[must_use]
 pub fn usual_steps(host: &Host) -> Vec<u64> {
     let huge = host.pmd_bytes().unwrap_or(512 * host.page_bytes);

@@ -5,9 +5,9 @@
 //! {"cell":"copy/avx512/1048576/written/1","missing":{"why":"not_supported","what":"AVX-512"}}
 //! ```
 //!
-//! `metrics` are of [`metric`](hugewise_experiment::run::metric::cells). `pages` is what lay under each buffer once it was
-//! measured: bytes by kind, where a kind that is not named held nothing, or `{"missing": reason}`
-//! where nobody could look. Reasons are those of [`Missing`].
+//! `metrics` are of [`metric`](hugewise_experiment::run::metric::cells). `pages` has the pages of each buffer after the
+//! measurement, in bytes by kind; a missing kind is zero. If they could not be read, it is `{"missing": reason}`, with
+//! a reason of [`Missing`].
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use hugewise_experiment::run::cells::{Bench, BenchCell};
 use hugewise_experiment::run::metric::cells::{PageKind, is_buffer, of_cell, pages_name};
 use hugewise_experiment::run::trial::Reading;
 
-/// A line that is none.
+/// An invalid line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the laboratory: {fault}")]
 pub struct LineError {
     /// Its number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error in it.
     pub fault: String,
 }
 
@@ -33,16 +33,16 @@ pub struct LineError {
 pub struct CellLine {
     /// The cell.
     pub cell: BenchCell,
-    /// What was measured there, or why nothing was.
+    /// The measurement, or the reason why it is missing.
     pub result: Result<Measurement, Missing>,
 }
 
-/// What was measured in one cell.
+/// The measurement of one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
-    /// By name of the metric.
+    /// Values by metric name.
     pub metrics: BTreeMap<String, f64>,
-    /// What lay under each buffer, or why nobody could look.
+    /// The pages of each buffer, or the reason why they could not be read.
     pub pages: BTreeMap<String, Result<BTreeMap<PageKind, u64>, Missing>>,
 }
 
@@ -64,10 +64,10 @@ enum Pages {
     Kinds(BTreeMap<String, u64>),
 }
 
-/// Parses what one process of the laboratory printed.
+/// Parses the output of one laboratory process.
 ///
 /// # Errors
-/// The first line that is none, with its number.
+/// The first invalid line, with its number.
 pub fn parse(bytes: &[u8]) -> Result<Vec<CellLine>, LineError> {
     let lines = bytes.split(|&byte| byte == b'\n').zip(1..);
     lines
@@ -117,8 +117,8 @@ fn buffer((name, pages): (String, Pages)) -> Result<Buffer, String> {
     })
 }
 
-/// The readings of one trial of a bench from what its process printed, by name. Every cell of
-/// the plan has at least one: what was measured there, or why nothing was.
+/// Returns the readings of one trial of a bench from the output of its process, by name. Every cell of the plan has at
+/// least one: a measurement, or the reason why it is missing.
 #[must_use]
 pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
     let (lines, silence) = match parse(output) {
@@ -128,7 +128,7 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
             (Vec::new(), Missing::Unreadable { error })
         }
     };
-    // Where nothing was measured, one reason is that of all that would have been.
+    // If a cell was not measured, all its metrics get the same reason.
     let shown = bench.suite().map_or(&["time_seconds"][..], |it| it.metrics);
     let silent = |cell: &BenchCell, why: &Missing| -> Vec<(String, Reading)> {
         let each = |name: &&str| (cell.reading(name), Reading::missing(why.clone()));
@@ -138,7 +138,7 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
     let mut readings: BTreeMap<String, Reading> =
         cells.flat_map(|cell| silent(cell, &silence)).collect();
     for line in lines {
-        // The first decides, and is never silently absent.
+        // The first metric is the primary one, and is never silently absent.
         for name in shown.iter().skip(1) {
             readings.remove(&line.cell.reading(name));
         }

@@ -7,19 +7,18 @@ pub struct Operation {
     pub name: &'static str,
     /// Blocks that one thread needs for it.
     pub blocks: u64,
-    /// Whether it reads a block that it does not write, which may then be untouched.
+    /// True if it reads a block without writing it; such a block can be untouched.
     pub reads: bool,
-    /// Its kernels on x86-64; the first is the one that is measured when none is named.
+    /// Its kernels on x86-64; the first is the default.
     pub x86_64: &'static [&'static str],
-    /// Its kernels on arm64; the first is the one that is measured when none is named.
+    /// Its kernels on arm64; the first is the default.
     pub aarch64: &'static [&'static str],
 }
 
-/// What was done to that which is read: written with bytes that are not zero, written with zeros,
-/// or never written.
+/// The state of the source: written with non-zero bytes, written with zeros, or never written.
 pub static SOURCES: &[&str] = &["written", "zeroed", "untouched"];
 
-/// The kernels of `fill` that write zeros; the others write bytes that are none.
+/// The kernels of `fill` that write zeros; the others write non-zero bytes.
 pub static CLEARING: &[&str] = &["rep-zero", "clzero", "zva"];
 
 /// All operations.
@@ -58,7 +57,7 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 impl Operation {
-    /// Its kernels on a machine of `uname -m`; elsewhere those of the C library alone.
+    /// Returns its kernels on a machine of `uname -m`; on other machines, only those of the C library.
     #[must_use]
     pub fn kernels(&self, arch: &str) -> &'static [&'static str] {
         match (arch, self.name) {

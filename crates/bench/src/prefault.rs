@@ -1,6 +1,6 @@
 //! Choices of `bench prefault`.
 
-/// Every way to bring memory in that the laboratory has.
+/// The prefault methods of the laboratory.
 pub static METHODS: &[&str] = &[
     "load",
     "store",
@@ -15,7 +15,7 @@ pub static METHODS: &[&str] = &[
     "willneed",
 ];
 
-/// Those that are measured when none is named: what programs do most.
+/// The methods measured by default: the most common ones in programs.
 pub static USUAL: &[&str] = &[
     "store",
     "memset",

@@ -2,14 +2,14 @@
 
 use hugewise_experiment::run::policy::Policy;
 
-/// How slabs are brought in: the word, and that of the cell.
+/// The prefault method of slabs: the word, and its word in the cell.
 pub static PREFAULT: &[(&str, &str)] = &[
     ("off", "slab"),
     ("populate", "slab-populate"),
     ("touch", "slab-touch"),
 ];
 
-/// Allocators with their options for huge pages, each as a policy in words.
+/// Allocators with their huge-page options, each as the text of a policy.
 static ALLOCATORS: &[&str] = &[
     "glibc:malloc=default",
     "glibc-top-pad:glibc.malloc.top_pad=67108864",

@@ -1,4 +1,4 @@
-//! A bench in its report: its cells as rows of the table, and the pages that each got.
+//! A bench in its report: its cells as rows of the table, with the pages of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,14 +21,13 @@ use hugewise_text::wrap::plain;
 /// Pages that could not be read.
 pub(super) const UNKNOWN: &str = "not known";
 
-/// Makes the report of any record; that of a bench has its cells.
+/// Creates the report of any record; the report of a bench includes its cells.
 #[must_use]
 pub fn report<'a>(record: &'a Record, table: Table, path: Option<String>) -> Report<'a> {
     Report::new(record, table, path).with_cells(view(record))
 }
 
-/// What is drawn of the cells of a record; `None` where it has none, or of a suite that this
-/// program does not have.
+/// Returns the view of the cells of a record; `None` if it has no cells, or its suite is unknown to this program.
 #[must_use]
 pub fn view(record: &Record) -> Option<Box<dyn CellView + '_>> {
     let bench = record.header.plan.bench.as_ref()?;
@@ -49,8 +48,8 @@ pub(super) struct View<'a> {
 }
 
 impl CellView for View<'_> {
-    /// For each metric that the suite shows all cells, in their order. On the first screen is the
-    /// metric that decides, of as many cells as fit.
+    /// Returns all cells for each metric of the suite, in order. The first screen has the primary metric for as many
+    /// cells as fit.
     fn rows(&self) -> Vec<CellRow> {
         let (bench, suite) = (self.bench, self.suite);
         let brief = brief(bench);
@@ -123,10 +122,10 @@ impl CellView for View<'_> {
     }
 }
 
-/// More rows than these are too many for the first screen.
+/// The maximum of rows on the first screen.
 const MOST_ROWS: usize = 10;
 
-/// The cells of the first screen: sizes that are powers of two, the last always among them.
+/// Returns the cells of the first screen: sizes that are powers of two, always including the last.
 fn brief(bench: &Bench) -> Vec<&BenchCell> {
     let whole = |cell: &&BenchCell| cell.number(0).is_none_or(u64::is_power_of_two);
     let mut cells: Vec<&BenchCell> = bench.cells.iter().collect();
@@ -137,7 +136,7 @@ fn brief(bench: &Bench) -> Vec<&BenchCell> {
     cells.into_iter().rev().step_by(step).collect()
 }
 
-/// What measuring itself costs, and where it was done; `None` for a suite that does not say.
+/// Describes the overhead and place of the measurement; `None` if the suite does not report them.
 fn harness(record: &Record) -> Option<String> {
     let medians = Medians::of(record);
     let baseline = record.header.plan.baseline.as_str();
@@ -160,7 +159,7 @@ fn harness(record: &Record) -> Option<String> {
     ))
 }
 
-/// The NUMA nodes on which trials were measured, in order.
+/// Lists the NUMA nodes on which trials were measured, in order.
 fn nodes(record: &Record) -> Option<String> {
     let name = BenchCell::harness().reading(CellMetric::NodeTotal.name());
     let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
@@ -169,7 +168,7 @@ fn nodes(record: &Record) -> Option<String> {
     (!nodes.is_empty()).then(|| nodes.join(", "))
 }
 
-/// What the heading of a row leaves out.
+/// Lists the values omitted from row headings because they are the same everywhere.
 fn common(bench: &Bench, suite: &Suite) -> Option<String> {
     let cell = bench.cells.first()?;
     let axes = suite.axes.iter().enumerate();
@@ -186,7 +185,7 @@ fn common(bench: &Bench, suite: &Suite) -> Option<String> {
     (!same.is_empty()).then(|| format!("In every row: {}.", same.join(", ")))
 }
 
-/// Reading memory that was never written reads one page again and again.
+/// Explains the zero page: reads of never-written memory all read this single page.
 fn zero_source(bench: &Bench) -> Option<String> {
     let untouched = |cell: &BenchCell| cell.parts().any(|part| part == "untouched");
     bench.cells.iter().any(untouched).then(|| {
@@ -196,7 +195,7 @@ fn zero_source(bench: &Bench) -> Option<String> {
     })
 }
 
-/// Which pages a policy got, and in how many cells. `None` where they could be read in none.
+/// Lists the pages that a policy got, with the number of cells. `None` if they could not be read in any cell.
 fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
     let medians = Medians::of(record);
     let mut groups: Vec<(String, usize)> = Vec::new();
@@ -222,7 +221,7 @@ fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
     Some(groups.join("; "))
 }
 
-/// The pages of a cell in bytes, by buffer and kind.
+/// Returns the pages of a cell in bytes, by buffer and kind.
 fn kinds_of_cell<'a>(
     record: &'a Record,
     policy: &str,
@@ -248,7 +247,7 @@ fn kinds_of_cell<'a>(
     buffers
 }
 
-/// The pages of a cell: shares by kind, by buffer where these differ.
+/// Returns the pages of a cell: shares by kind, and by buffer if these differ.
 pub(super) fn pages_of_cell(
     record: &Record,
     policy: &str,

@@ -1,8 +1,8 @@
-//! The values of one block of runs, and the side on which an effect lies.
+//! The values of one block of runs, and the direction of an effect.
 
-/// The values that the shuffle dealt in one block, on the scale of the comparison. Neither arm is empty.
+/// The values of one shuffled block, on the scale of the comparison. Neither arm is empty.
 ///
-/// It has no memory of its own on the heap: a decision goes through all blocks many times.
+/// The type does not allocate: a decision goes through all blocks many times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
     policy: Runs,
@@ -16,7 +16,7 @@ struct Runs {
     count: usize,
 }
 
-/// Runs of one arm that a block uses; further ones are left out. No plan has as many.
+/// The maximum of runs per arm in a block; further ones are ignored. No plan has as many.
 pub const MOST_RUNS: usize = 4;
 
 impl Draw {
@@ -45,43 +45,43 @@ impl Draw {
         }
     }
 
-    /// The runs of the policy.
+    /// Returns the runs of the policy.
     #[must_use]
     pub fn policies(&self) -> &[f64] {
         self.policy.values()
     }
 
-    /// The runs of the baseline.
+    /// Returns the runs of the baseline.
     #[must_use]
     pub fn baselines(&self) -> &[f64] {
         self.baseline.values()
     }
 
-    /// The number of runs of both arms.
+    /// Returns the number of runs of both arms.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.policy.count + self.baseline.count
     }
 
-    /// The mean over the runs of the policy.
+    /// Returns the mean over the runs of the policy.
     #[must_use]
     pub fn policy_mean(&self) -> f64 {
         mean(self.policies())
     }
 
-    /// The mean over the runs of the baseline.
+    /// Returns the mean over the runs of the baseline.
     #[must_use]
     pub fn baseline_mean(&self) -> f64 {
         mean(self.baselines())
     }
 
-    /// The mean of the policy less that of the baseline.
+    /// Returns the mean of the policy less that of the baseline.
     #[must_use]
     pub fn difference(&self) -> f64 {
         self.policy_mean() - self.baseline_mean()
     }
 
-    /// Returns the block with `of` applied to each value.
+    /// Applies `of` to each value.
     #[must_use]
     pub fn map(&self, of: impl Fn(f64) -> f64) -> Self {
         let each = |runs: Runs| {
@@ -99,7 +99,7 @@ impl Draw {
 }
 
 impl Runs {
-    /// The first runs; `None` of none.
+    /// Takes the first runs; `None` if there are none.
     fn of(runs: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values = [0.0; MOST_RUNS];
         let mut count = 0;
@@ -115,7 +115,7 @@ impl Runs {
     }
 }
 
-/// Each value is divided first, so that large ones do not overflow.
+/// Divides each value first, so that large ones do not overflow.
 fn mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     values.iter().map(|value| value / n).sum()
@@ -124,9 +124,9 @@ fn mean(values: &[f64]) -> f64 {
 /// The direction of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The effect lies below the tested shift.
+    /// The effect is below the tested shift.
     Below,
-    /// The effect lies above it.
+    /// The effect is above it.
     Above,
 }
 

@@ -1,7 +1,7 @@
 //! Holm's correction for several comparisons in one family.
 
-/// p-values adjusted after Holm (1979): each may be held against the level of the whole
-/// family, however the comparisons depend on each other. In the order of the argument.
+/// Returns p-values adjusted by Holm's method (1979), in the order of the argument. Each can be compared with the level
+/// of the whole family, however the comparisons depend on each other.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();

@@ -1,7 +1,7 @@
-//! Estimates with intervals, for paired rounds and for two samples; and when to stop.
+//! Estimates with intervals, for paired rounds and for two samples; and stopping rules.
 //!
-//! Everything here is exact or errs to the safe side: where a rank distribution is too large
-//! to count, a proven bound takes its place, never an approximation that may be too narrow.
+//! Every result is exact or conservative. If a rank distribution is too large to count, a proven bound replaces it,
+//! never an approximation that could be too narrow.
 
 pub mod draw;
 pub mod holm;

@@ -1,27 +1,27 @@
-//! The ratio of two means over rounds, with an interval that holds at any time.
+//! The ratio of two means over rounds, with an interval valid at any time.
 //!
-//! A mean is what many runs cost together. No exact test of it exists: one rare run, seen or not,
-//! can carry it. So its interval is an asymptotic confidence sequence (Waudby-Smith, Arbour,
-//! Sinha, Kennedy and Ramdas, 2024): right in the limit at every time of stopping at once.
+//! A mean is the cost of many runs together. No exact test of it exists: one rare run, observed or not, can dominate
+//! it. Its interval is therefore an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+//! 2024): valid in the limit, at all stopping times simultaneously.
 
 use crate::draw::Draw;
 
 /// The number of rounds at which the sequence is narrowest.
 const TUNED_FOR: f64 = 20.0;
-/// A spread that fewer rounds show is too rough for an asymptotic interval.
+/// With fewer rounds, the observed spread is too rough for an asymptotic interval.
 pub const FEWEST_FOR_A_MEAN: u32 = 8;
 
 /// A ratio of means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanRatio {
-    /// Mean under the policy over the mean of the baseline.
+    /// The mean under the policy divided by the mean under the baseline.
     pub ratio: f64,
     /// Its interval; `None` with fewer than eight rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The ratio of the means of `draws`, as they were read, at level 1 − `alpha`. `None` where the
-/// baseline has no mean above zero.
+/// Returns the ratio of the means of `draws` (raw values) at level 1 − `alpha`. `None` if the mean of the baseline is
+/// not above zero.
 #[must_use]
 pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
     let n = draws.len() as f64;

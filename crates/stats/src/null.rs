@@ -1,23 +1,21 @@
 //! The exact null distributions of the two rank statistics, as lower tails.
 //!
-//! Probabilities are built up by sums of positive terms, so their relative error stays below
-//! about n × 2⁻⁵³; every tail is raised by 10⁻¹¹ of itself, far more than that, so that rounding
-//! never turns into a claim.
+//! Probabilities are sums of positive terms, so their relative error stays below about n × 2⁻⁵³. Every tail is raised
+//! by a relative 10⁻¹¹, far more than that error, so that rounding never produces a claim.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// How much a tail is raised to stand above every error of rounding.
+/// The factor that raises a tail above all rounding errors.
 const ROUNDING: f64 = 1.0 + 1e-11;
 
-/// Beyond this many pairs the counting gets slow and Hoeffding's bound takes over.
+/// Counting gets slow beyond this number of pairs, and Hoeffding's bound is used.
 const MOST_PAIRS: usize = 512;
 
-/// Distributions up to this size are kept once they are counted: they are asked for by every
-/// cell of every table.
+/// Distributions up to this size are cached: every cell of every table needs them.
 const KEPT: usize = 128;
 
-/// Beyond this product of sample sizes the counting gets slow.
+/// Counting gets slow beyond this product of sample sizes.
 const MOST_PRODUCT: usize = 10_000;
 
 /// A null distribution, as its lower tail.
@@ -35,8 +33,8 @@ pub enum Null {
 }
 
 impl Null {
-    /// Of the Wilcoxon signed-rank statistic for `n` pairs: the sum of the ranks that got heads
-    /// when every rank 1 … n throws a fair coin.
+    /// Returns the null distribution of the Wilcoxon signed-rank statistic for `n` pairs. The statistic is the sum of
+    /// the ranks that got heads when every rank 1 … n throws a fair coin.
     #[must_use]
     pub fn signed_rank(n: usize) -> Self {
         static COUNTED: [OnceLock<Vec<f64>>; KEPT + 1] = [const { OnceLock::new() }; KEPT + 1];
@@ -56,8 +54,8 @@ impl Null {
         }
     }
 
-    /// Of the Mann–Whitney statistic for samples of `m` and `n`: how many of the m × n pairs
-    /// are the wrong way round when every arrangement is equally likely.
+    /// Returns the null distribution of the Mann–Whitney statistic for samples of `m` and `n`. The statistic is the
+    /// number of the m × n pairs in reverse order when every arrangement is equally likely.
     #[must_use]
     pub fn rank_sum(m: usize, n: usize) -> Self {
         if m * n <= MOST_PRODUCT {
@@ -70,7 +68,7 @@ impl Null {
         }
     }
 
-    /// P(T ≤ `k`), or a bound above it.
+    /// Returns P(T ≤ `k`), or a bound above it.
     #[must_use]
     pub fn tail(&self, k: usize) -> f64 {
         let tail = match self {
@@ -83,9 +81,9 @@ impl Null {
         (tail * ROUNDING).min(1.0)
     }
 
-    /// How many of the `count` ordered Walsh averages (or differences) may be cut off at each
-    /// end of an interval of level 1 − `alpha`, plus the one that bounds it: the largest k with
-    /// 2 P(T ≤ k − 1) ≤ `alpha`. Zero when there is no such interval.
+    /// Returns the position of the Walsh average (or difference) that bounds an interval of level 1 − `alpha`, counted
+    /// from each end of the `count` ordered ones. It is the largest k with 2 P(T ≤ k − 1) ≤ `alpha`, or zero if there
+    /// is no such interval.
     #[must_use]
     pub fn cut(&self, count: usize, alpha: f64) -> usize {
         let (mut low, mut high) = (0, count.div_ceil(2));
@@ -101,7 +99,7 @@ impl Null {
     }
 }
 
-/// Sums a distribution up to its middle; all claims are made in the lower half.
+/// Sums a distribution up to its middle; all claims use the lower half.
 fn lower_half(probabilities: &[f64]) -> Vec<f64> {
     let half = probabilities.len().div_ceil(2);
     let mut sum = 0.0;
@@ -129,8 +127,8 @@ fn signed_rank_tail(n: usize) -> Vec<f64> {
     lower_half(&p)
 }
 
-/// The largest value is in the first sample with probability i / (i + j), and then stands
-/// above all j of the second; else it is in the second (Mann and Whitney, 1947).
+/// The largest value is in the first sample with probability i / (i + j), and is then above all j of the second.
+/// Otherwise it is in the second (Mann and Whitney, 1947).
 fn rank_sum_tail(m: usize, n: usize) -> Vec<f64> {
     let mut rows: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
     for i in 1..=m {
@@ -199,7 +197,7 @@ mod tests {
 
     #[test]
     fn large_samples_are_bounded_from_above() {
-        // At the largest counted size the bound must lie above the counted tail everywhere.
+        // At the largest counted size the bound must exceed the counted tail everywhere.
         let n = MOST_PAIRS;
         let exact = Null::signed_rank(n);
         let (centre, squares) = (

@@ -4,27 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_base::bisect::{Precision, bisect};
 
-/// How often something was so, and what that says of how often it is so.
+/// The observed frequency of an event, with an interval of its probability.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// Of the sample.
     pub share: f64,
-    /// The interval of Wilson (1927) at 95 %: its lower end.
+    /// The lower end of the interval of Wilson (1927) at 95 %.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
 }
 
-/// The quantile of the normal distribution for two sides of 2.5 %.
+/// The quantile of the normal distribution for 2.5 % on each side.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The share of `part` in `whole`, with the score interval of Wilson (Probable inference, the law
-/// of succession, and statistical inference, JASA 22, 1927): unlike the one that every textbook
-/// begins with it is never empty at 0 and 1 and never reaches beyond them.
+/// Returns the share of `part` in `whole`, with the score interval of Wilson (Probable inference, the law of
+/// succession, and statistical inference, JASA 22, 1927). Unlike the usual textbook interval, it is never empty at 0
+/// and 1, and never extends beyond them.
 ///
-/// Nothing is known of nothing: a `whole` of 0 is the interval from 0 to 1. The interval is that
-/// of a sample whose members know nothing of each other; where they come in bursts it is too
+/// If `whole` is 0, the interval is 0 to 1. The interval assumes independent events; if they occur in bursts, it is too
 /// narrow.
 #[must_use]
 #[expect(
@@ -51,19 +50,19 @@ pub fn wilson(part: u64, whole: u64) -> Share {
     }
 }
 
-/// How boldly is bet against a share that is too large, as a part of everything.
+/// The fractions of the wealth that bet against a too large share.
 const STAKES: [f64; 3] = [1.0, 0.5, 0.25];
 
-/// The largest share of `hits` that is not refuted at level `alpha`, after any of them: a bet
-/// against each share, as in Waudby-Smith and Ramdas (2024). Without a hit it is 28 % after 12
-/// and 9 % after 40. It assumes that the hits know nothing of each other.
+/// Returns the largest share of `hits` not refuted at level `alpha` after any of them. The test bets against each
+/// share, as in Waudby-Smith and Ramdas (2024). Without a hit it is 28 % after 12 and 9 % after 40. The hits must be
+/// independent.
 #[must_use]
 pub fn at_most(hits: &[bool], alpha: f64) -> f64 {
     let is_refuted = |share| is_refuted(hits, share, alpha);
     bisect(0.0, 1.0, Precision::halvings(40), is_refuted).1
 }
 
-/// Whether the mean wealth of bets that a hit is rarer than `share` ever reached 1 / `alpha`.
+/// Returns true if the mean wealth of bets that hits are rarer than `share` ever reached 1 / `alpha`.
 fn is_refuted(hits: &[bool], share: f64, alpha: f64) -> bool {
     let mut wealth = [1.0; STAKES.len()];
     hits.iter().any(|&hit| {

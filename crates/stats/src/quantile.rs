@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A quantile that is told or compared by itself.
+/// A quantile with its own name, in output and in comparisons.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantile {
-    /// Half of all values are no larger.
+    /// Half of all values are at most this large.
     P50,
     /// Nine in ten.
     P90,
@@ -31,7 +31,7 @@ impl Quantile {
         Self::Max,
     ];
 
-    /// The share of the values that are no larger.
+    /// Returns the share of the values at or below the quantile.
     #[must_use]
     pub fn share(self) -> f64 {
         match self {
@@ -44,7 +44,7 @@ impl Quantile {
         }
     }
 
-    /// In names: of metrics, and behind one.
+    /// Returns the word for use in the name of a metric or after one.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Quantile {
         }
     }
 
-    /// The one of a percentage as it is printed, `99.000` for example.
+    /// Returns the quantile of a printed percentage, such as `99.000`.
     #[must_use]
     pub fn of_percent(percent: f64) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
@@ -74,7 +74,7 @@ impl Quantile {
     }
 }
 
-/// The median: the middle value, or the mean of the two in the middle. `None` when empty.
+/// Returns the median: the middle value, or the mean of the two in the middle. `None` when empty.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     match values {
@@ -83,8 +83,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The median of values that may be put into another order: what is below the middle and above it need
-/// not be sorted.
+/// Returns the median and reorders the values; the parts below and above the middle are not sorted.
 pub(crate) fn median_in_place(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -98,12 +97,12 @@ pub(crate) fn median_in_place(values: &mut [f64]) -> Option<f64> {
     Some(between(below, *upper))
 }
 
-/// Halved before they are added, so that two huge values cannot overflow.
+/// Halves both values before the addition, so that two huge values cannot overflow.
 fn between(lower: f64, upper: f64) -> f64 {
     lower / 2.0 + upper / 2.0
 }
 
-/// The values in ascending order.
+/// Returns the values in ascending order.
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
@@ -119,33 +118,32 @@ pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     Some(between(values[values.len() / 2 - 1], upper))
 }
 
-/// How many of `n` values lie above the quantile `q`: the rest is `ceil(q n)`, so that the
-/// quantile is always a value that was seen (the inverse of the distribution function, type 1
-/// of Hyndman and Fan, 1996). An interpolated tail would be a number that nobody measured.
+/// Returns how many of `n` values are above the quantile `q`: all but `ceil(q n)`. The quantile is thus always an
+/// observed value (the inverse of the distribution function, type 1 of Hyndman and Fan, 1996). An interpolated tail
+/// would be a number that nobody measured.
 #[must_use]
 pub fn above(n: usize, q: f64) -> usize {
-    // 0.95 × 20 is 19.000000000000004 nowhere, but 0.999 × 1000 may be: a hair is forgiven.
+    // 0.95 × 20 is never 19.000000000000004, but 0.999 × 1000 could be: the tolerance allows for it.
     let below = (q * n as f64 - 1e-9).ceil().max(1.0) as usize;
     n - below.min(n)
 }
 
-/// Whether `n` values can say anything about the quantile `q`: at least one of them must be
-/// expected above it, or it is the largest value under another name.
+/// Returns true if `n` values can support the quantile `q`. At least one of them must be expected above it; otherwise
+/// it is the largest value under another name.
 #[must_use]
 pub fn supports(n: usize, q: f64) -> bool {
     n > 0 && (q >= 1.0 || n as f64 * (1.0 - q) >= 1.0 - 1e-9)
 }
 
-/// The fewest values that say something steady about the quantile `q`: ten of them beyond it.
-/// With fewer it moves by tens of percent from one sample to the next, whatever is resampled.
+/// Returns the fewest values that give a stable quantile `q`: ten of them beyond it. With fewer, it varies by tens of
+/// percent from one sample to the next, however it is resampled.
 #[must_use]
 pub fn fewest_values(q: f64) -> usize {
     (10.0 / (1.0 - q) - 1e-6).ceil() as usize
 }
 
-/// The exact interval of a median (sign test): the two order statistics which enclose it with
-/// probability at least 1 − `alpha`, whatever the distribution. `None` when there are too few
-/// values for that level.
+/// Returns the exact interval of a median (sign test): the two order statistics that enclose it with probability at
+/// least 1 − `alpha`, for any distribution. `None` if there are too few values for that level.
 #[must_use]
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let values = sorted(values);
@@ -153,7 +151,7 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let mut below = 0.0;
     let mut term = 0.5_f64.powi(i32::try_from(n).ok()?);
     let mut outside = 0;
-    // `outside` values may be left out at each end while their binomial tail is small enough.
+    // Up to `outside` values can be left out at each end while their binomial tail is small enough.
     while outside < n / 2 {
         below += term;
         if 2.0 * below > alpha {

@@ -2,15 +2,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem;
 
-/// The median of positive numbers that come one by one, as `median_of_sorted` has it of all of them: a
-/// record may have thousands of rounds, and each is settled again for every shift that is tried.
+/// The median of a growing series of positive numbers, equal to `median_of_sorted` of the series. A record can have
+/// thousands of rounds, and each is evaluated again for every tested shift.
 ///
 /// The bits of positive numbers are in the order of the numbers.
 #[derive(Debug, Default)]
 pub(crate) struct RunningMedian {
     /// The lower half.
     below: BinaryHeap<u64>,
-    /// The upper half, as many or one more.
+    /// The upper half, with as many values as the lower one or one more.
     above: BinaryHeap<Reverse<u64>>,
 }
 
@@ -18,14 +18,14 @@ impl RunningMedian {
     pub(crate) fn push(&mut self, value: f64) {
         let bits = value.to_bits();
         if self.above.len() > self.below.len() {
-            // The smallest of the upper half and this one goes down.
+            // The smallest value of the upper half and the new one moves down.
             let lower = match self.above.peek_mut() {
                 Some(mut smallest) if smallest.0 < bits => mem::replace(&mut smallest.0, bits),
                 _ => bits,
             };
             self.below.push(lower);
         } else {
-            // The largest of the lower half and this one goes up.
+            // The largest value of the lower half and the new one moves up.
             let upper = match self.below.peek_mut() {
                 Some(mut largest) if *largest > bits => mem::replace(&mut *largest, bits),
                 _ => bits,

@@ -1,4 +1,4 @@
-//! The numbers of one trial, one by one or counted: whatever is merged goes through here.
+//! The numbers of one trial, as single values or counts: everything that merges trials uses this type.
 
 use crate::median;
 use hugewise_base::histogram::distribution::Distribution;
@@ -22,7 +22,7 @@ impl Sample<'_> {
         }
     }
 
-    /// Each with how often it came.
+    /// Visits each value with its count.
     pub fn each(self, mut visit: impl FnMut(f64, usize)) {
         match self {
             Self::Plain(values) => values.iter().for_each(|&value| visit(value, 1)),
@@ -34,7 +34,7 @@ impl Sample<'_> {
         }
     }
 
-    /// The middle one; `None` of nothing.
+    /// Returns the middle value; `None` if empty.
     #[must_use]
     pub fn middle(self) -> Option<f64> {
         match self {
@@ -43,7 +43,7 @@ impl Sample<'_> {
         }
     }
 
-    /// The largest one; `None` of nothing.
+    /// Returns the largest value; `None` if empty.
     #[must_use]
     pub fn largest(self) -> Option<f64> {
         match self {
@@ -52,7 +52,7 @@ impl Sample<'_> {
         }
     }
 
-    /// By how much a number near `value` may be too large, as a share of itself.
+    /// Returns by how much a number near `value` can be too large, as a share of that number.
     #[must_use]
     pub fn uncertainty(self, value: f64) -> f64 {
         match self {

@@ -1,34 +1,32 @@
-//! Whether some runs are made faster, and whether some are made slower: two bets that need no
-//! constant effect.
+//! Tests if some runs get faster and if some get slower, with two bets that need no constant effect.
 //!
-//! Before each round a threshold is fixed: a high value among the baseline's runs so far. Of the
-//! runs of the round, k lie beyond it. If the policy makes no run larger, its run is among the k
-//! with a chance of at most k of the runs of the round: raising the policy's values can only
-//! raise that. So a bet on it is fair or worse under "no run is made larger", a hypothesis that
-//! allows every smaller effect (a bounded null: Caughey, Dafoe, Li and Miratrix, 2023), and the
-//! wealth may be looked at after every round.
+//! Before each round a threshold is fixed: a high value among the baseline's runs so far. Let k runs of the round be
+//! beyond it. If the policy makes no run larger, its run is among the k with a chance of at most k divided by the runs
+//! of the round. Raising the policy's values can only raise that chance.
+//!
+//! So a bet on it is fair or worse under the hypothesis "no run is made larger", which allows every smaller effect (a
+//! bounded null: Caughey, Dafoe, Li and Miratrix, 2023). The wealth can be inspected after every round.
 
 use crate::draw::Draw;
 
-/// Which values of the baseline's runs so far are thresholds: those that few of its runs exceed.
-/// Lower ones see more shifts and fewer rare runs, and the bets on the usual run see shifts.
+/// The thresholds, as quantiles of the baseline's runs so far: few of its runs exceed them. Lower ones would detect
+/// more shifts and fewer rare runs, and the bets on the usual run already detect shifts.
 const QUANTILES: [f64; 2] = [0.9, 1.0];
 /// How boldly is bet.
 const STAKES: [f64; 2] = [1.5, 3.0];
-/// The rounds that only serve the thresholds.
+/// The first rounds, which only set the thresholds.
 const FIRST: usize = 3;
 
 /// The logarithms of the largest wealth of both bets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Of the bet that some runs of the policy are larger than they were without it.
+    /// The bet that some runs of the policy are larger than they would be without it.
     pub larger: f64,
-    /// Of the bet that some are smaller.
+    /// The bet that some runs are smaller.
     pub smaller: f64,
 }
 
-/// Bets on the rounds in their order. Values count as beyond a threshold only if they lie
-/// beyond it by more than `margin`.
+/// Bets on the rounds in their order. Values count as beyond a threshold only if they exceed it by more than `margin`.
 #[must_use]
 pub fn shape(draws: &[Draw], margin: f64) -> Shape {
     Shape {
@@ -72,7 +70,8 @@ fn settle(logs: &mut [f64; STAKES.len()], draw: &Draw, threshold: f64, sign: f64
     }
 }
 
-/// How likely each number of hits is if `chosen` of `runs` are drawn by lot and `beyond` of them are hits.
+/// Returns the probability of each number of hits if `chosen` of `runs` are drawn at random and `beyond` of them are
+/// hits.
 fn chances(runs: usize, beyond: usize, chosen: usize) -> Vec<(usize, f64)> {
     let ways = |n: usize, k: usize| -> f64 {
         let factors = (0..k).map(|i| (n - i) as f64 / (i + 1) as f64);
@@ -84,7 +83,7 @@ fn chances(runs: usize, beyond: usize, chosen: usize) -> Vec<(usize, f64)> {
     possible.map(|hits| (hits, chance(hits))).collect()
 }
 
-/// The logarithm of the mean of numbers whose logarithms are given.
+/// Returns the logarithm of the mean of numbers, from their logarithms.
 fn log_mean_exp(logs: &[f64]) -> f64 {
     let largest = logs.iter().copied().fold(f64::MIN, f64::max);
     let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();

@@ -4,7 +4,7 @@
 use crate::null::Null;
 use crate::quantile::median_of_sorted;
 
-/// A shift, what bounds it, and how surprising the data would be if it were zero.
+/// A shift, its interval, and the p-value of no shift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Median of the Walsh averages (pairs) or of all differences (two samples).
@@ -13,17 +13,16 @@ pub struct Shift {
     pub interval: Option<(f64, f64)>,
     /// Two-sided p-value. The interval leaves out zero exactly when `p` ≤ alpha.
     pub p: f64,
-    /// How many values, or pairs of values, entered.
+    /// The number of values, or of pairs of values.
     pub n: usize,
 }
 
-/// Shift of paired differences: the median of their Walsh averages, with the closed interval
-/// of level 1 − `alpha`. `None` when there are no differences.
+/// Returns the shift of paired differences: the median of their Walsh averages, with the closed interval of level 1 −
+/// `alpha`. `None` if there are no differences.
 ///
-/// Ties and zeros: an average of exactly zero counts against the smaller side. The test is
-/// exact without ties. With ties it is conservative: let noise too small to turn any other
-/// average decide them by symmetric chance; the exact test of the noisy data counts at most
-/// all of them against, which is what is counted here.
+/// Ties and zeros: an average of exactly zero counts against the smaller side. The test is exact without ties and
+/// conservative with ties. To see why, decide ties by symmetric noise too small to reverse any other average. The exact
+/// test of the noisy data counts at most all of the ties against, as this function does.
 #[must_use]
 pub fn paired(differences: &[f64], alpha: f64) -> Option<Shift> {
     let n = differences.len();
@@ -34,9 +33,8 @@ pub fn paired(differences: &[f64], alpha: f64) -> Option<Shift> {
     invert(averages, &Null::signed_rank(n), alpha, n)
 }
 
-/// Shift of sample `b` against sample `a`: the median of all differences b − a, with the
-/// closed interval of level 1 − `alpha`. Ties count against, as in [`paired`]. `None` when
-/// either sample is empty.
+/// Returns the shift of sample `b` against sample `a`: the median of all differences b − a, with the closed interval of
+/// level 1 − `alpha`. Ties count against, as in [`paired`]. `None` if either sample is empty.
 #[must_use]
 pub fn unpaired(a: &[f64], b: &[f64], alpha: f64) -> Option<Shift> {
     let differences = b
@@ -47,7 +45,7 @@ pub fn unpaired(a: &[f64], b: &[f64], alpha: f64) -> Option<Shift> {
     invert(differences, &null, alpha, a.len().min(b.len()))
 }
 
-/// Estimate, interval and p-value from the values whose signs are the test statistic.
+/// Returns estimate, interval and p-value from the values whose signs are the test statistic.
 fn invert(mut values: Vec<f64>, null: &Null, alpha: f64, n: usize) -> Option<Shift> {
     values.sort_unstable_by(f64::total_cmp);
     let estimate = median_of_sorted(&values)?;

@@ -1,18 +1,17 @@
-//! Where a series changes its level: Pettitt's test (A Non-Parametric Approach to the Change-Point
-//! Problem, 1979), by permutation.
+//! Detects level changes in a series with Pettitt's test (A Non-Parametric Approach to the Change-Point Problem, 1979),
+//! by permutation.
 //!
-//! If nothing changes, each order of the values is as likely as any other, whatever their
-//! distribution. The largest rank statistic over all places of a split is compared with that of
-//! shuffled series: of a series without a change, at most a share `alpha` has any split. What is
-//! found is split again on both sides.
+//! If nothing changes, every order of the values is equally likely, for any distribution. The largest rank statistic
+//! over all split positions is compared with that of shuffled series. A series without a change has a split with
+//! probability at most `alpha`. After a split, both sides are searched again.
 
-/// How often a series is shuffled.
+/// The number of shuffles of a series.
 const SHUFFLES: usize = 1999;
 
-/// A series of fewer values has no split: too few orders are extreme at 5 %.
+/// A shorter series has no split: too few orders are extreme at 5 %.
 pub const FEWEST_FOR_A_SPLIT: usize = 8;
 
-/// The places of the first values of new levels, ascending.
+/// Returns the positions of the first values of new levels, ascending.
 #[must_use]
 pub fn splits(values: &[f64], alpha: f64, seed: u64) -> Vec<usize> {
     if values.len() < FEWEST_FOR_A_SPLIT {
@@ -36,7 +35,7 @@ pub fn splits(values: &[f64], alpha: f64, seed: u64) -> Vec<usize> {
     all
 }
 
-/// Ranks less their mean; equal values share theirs.
+/// Returns ranks less their mean; equal values share theirs.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let less = values.iter().filter(|it| *it < value).count() as f64;
@@ -46,7 +45,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// The split between the two parts whose ranks differ most, by how they scatter.
+/// Returns the split between the two parts whose ranks differ most, relative to their scatter.
 fn largest(ranks: &[f64]) -> (usize, f64) {
     let n = ranks.len() as f64;
     let mut sum: f64 = 0.0;
@@ -86,7 +85,7 @@ mod tests {
         const SERIES: usize = 300;
         let mut random = fastrand::Rng::with_seed(2);
         let called = (0..SERIES).filter(|_| !splits(&noise(&mut random, 12), ALPHA, 3).is_empty());
-        // 15 are expected at the most; more than 26 would come once in 200 times.
+        // 15 are expected at most; more than 26 would occur once in 200 times.
         let called = called.count();
         assert!((1..=26).contains(&called), "{called}");
     }

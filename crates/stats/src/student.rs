@@ -1,24 +1,24 @@
-//! Student's distribution, guarded: the searches of statrs do not end where a parameter or a place is no
+//! Student's distribution with checked arguments: the searches of statrs do not end if a parameter or a value is not a
 //! number.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Beyond these degrees of freedom no digit that is shown changes any more, and the searches of statrs do not end
-/// with many more; no sample has fewer.
+/// Beyond these degrees of freedom no printed digit changes, and the searches of statrs stop converging. Every sample
+/// has at least the lower bound.
 const FREEDOM: std::ops::RangeInclusive<f64> = 0.5..=1e6;
 
-/// Student's distribution with so many degrees of freedom.
+/// Student's distribution with the given degrees of freedom.
 #[derive(Clone, Copy, Debug)]
 pub struct Student(StudentsT);
 
 impl Student {
-    /// Returns the distribution; `None` where the degrees of freedom are no number or none that a sample has.
+    /// Returns the distribution; `None` if the degrees of freedom are not a number or impossible for a sample.
     #[must_use]
     pub fn new(freedom: f64) -> Option<Self> {
         StudentsT::new(0.0, 1.0, usable(freedom)?).ok().map(Self)
     }
 
-    /// Returns the value that the share `level` does not exceed; infinity where the level is no share.
+    /// Returns the value that the share `level` does not exceed; infinity if the level is not a share.
     #[must_use]
     pub fn quantile(&self, level: f64) -> f64 {
         match (0.0..1.0).contains(&level) {
@@ -27,7 +27,7 @@ impl Student {
         }
     }
 
-    /// Returns the share above `t`: everything where `t` is no number, which shows nothing.
+    /// Returns the share above `t`: 1 if `t` is not a number, which shows nothing.
     #[must_use]
     pub fn above(&self, t: f64) -> f64 {
         match t {
@@ -38,7 +38,7 @@ impl Student {
     }
 }
 
-/// Returns degrees of freedom with which the searches end.
+/// Returns degrees of freedom for which the searches end.
 #[must_use]
 pub fn usable(freedom: f64) -> Option<f64> {
     (freedom >= *FREEDOM.start()).then(|| freedom.min(*FREEDOM.end()))

@@ -1,10 +1,11 @@
 //! Tails: the ratio (or difference) of a high quantile, resampled over rounds.
 //!
-//! The interval is the percentile bootstrap over whole rounds: values of one round are not
-//! independent of each other, rounds are. Of few rounds it is too narrow, as a normal interval is
-//! where Student's is right, and is cut that much further out (`expanded`). The bootstrap is
-//! only approximately right, so a claim also needs the randomisation test, which is exact: under no effect the two arms of a
-//! round could be swapped without anybody noticing.
+//! The interval is the percentile bootstrap over whole rounds: rounds are independent, values within a round are not.
+//! With few rounds it is too narrow, as a normal interval is compared with Student's, so it is cut further out
+//! (`expanded`).
+//!
+//! The bootstrap is only approximate, so a claim also needs the exact randomisation test. Without an effect,
+//! swapping the two arms of a round would change nothing.
 
 use std::iter::zip;
 
@@ -14,7 +15,7 @@ use crate::quantile::{above, supports};
 use crate::sample::Sample;
 use crate::student::Student;
 
-/// How often rounds are drawn, and how often arms are swapped.
+/// The number of resamples, and of random swaps of arms.
 const DRAWS: usize = 2000;
 
 /// A quantile under both policies and the effect between them.
@@ -24,7 +25,7 @@ pub struct Tail {
     pub baseline: f64,
     /// The quantile under the policy.
     pub policy: f64,
-    /// The effect of the second against the first, as `effect` has it.
+    /// The effect of the policy relative to the baseline, computed by `effect`.
     pub estimate: f64,
     /// Both ends of the bootstrap interval; `None` for the largest value, whose bootstrap is
     /// known to be wrong at any sample size (Bickel and Freedman, 1981).
@@ -36,11 +37,11 @@ pub struct Tail {
 /// The values of one round: under the baseline, and under the policy.
 pub type Round<'a> = (Sample<'a>, Sample<'a>);
 
-/// Compares some quantiles (1 is the largest value) of all values under the baseline with those
-/// under the policy; `effect` maps the two to the scale, for example the log of their
-/// ratio. `None` where the values do not support a quantile.
+/// Compares some quantiles (1 is the largest value) of all values under the baseline with those under the policy.
+/// `effect` maps the two to the scale, for example to the log of their ratio. `None` if the values do not support a
+/// quantile.
 ///
-/// Each is drawn for by itself from the seed; those that draw the same are drawn for once.
+/// Every quantile starts from the same seed; quantiles with the same sequence of draws are resampled together.
 #[must_use]
 pub fn tails(
     rounds: &[Round],
@@ -50,7 +51,7 @@ pub fn tails(
     seed: u64,
 ) -> Vec<Option<Tail>> {
     let pool = Pool::new(rounds);
-    // What is bootstrapped is swapped after that, the largest value at once.
+    // Bootstrapped quantiles draw their swaps after the bootstrap, the largest value at once.
     let alike = shares.chunk_by(|a, b| (*a < 1.0) == (*b < 1.0));
     let tails = alike.flat_map(|shares| of_pool(&pool, shares, &effect, alpha, seed));
     tails.collect()
@@ -94,7 +95,7 @@ fn of_pool(
     (0..shares.len()).map(tail).collect()
 }
 
-/// The quantile `q` of all values of some samples; `None` where they do not support it.
+/// Returns the quantile `q` of all values of some samples; `None` if the values do not support it.
 #[must_use]
 pub fn quantile(samples: &[Sample], q: f64) -> Option<f64> {
     let rounds: Vec<Round> = samples
@@ -106,16 +107,16 @@ pub fn quantile(samples: &[Sample], q: f64) -> Option<f64> {
     quantiles.into_iter().flatten().next()
 }
 
-/// All values of both arms, the largest first.
+/// All values of both arms, in descending order.
 struct Pool {
     entries: Vec<Entry>,
     sizes: Vec<[usize; 2]>,
-    /// How many values of each round and arm come before every [`Pool::stride`]th entry but the first.
+    /// The number of values of each round and arm before every [`Pool::stride`]th entry but the first.
     marks: Vec<Vec<[usize; 2]>>,
     stride: usize,
 }
 
-/// A value, how often it came, and where it is from.
+/// A value, its count and its origin.
 struct Entry {
     value: f64,
     count: usize,
@@ -148,7 +149,7 @@ impl Pool {
         }
     }
 
-    /// The quantiles when the values of arm a in round r count `weights[a][r]` times.
+    /// Returns the quantiles when the values of arm a in round r count `weights[a][r]` times.
     fn quantiles(&self, shares: &[f64], weights: [&[usize]; 2]) -> Vec<Option<f64>> {
         let total = weighted(&self.sizes, weights);
         let quantile = |share: &f64| {
@@ -157,8 +158,8 @@ impl Pool {
         shares.iter().map(quantile).collect()
     }
 
-    /// The value that so many lie above. Walks from the top, so a high quantile of few values costs
-    /// few steps; where there are many, from the last mark that is not beyond it.
+    /// Returns the value with `above` values larger than it. Walks down from the top, so a high quantile of few values
+    /// takes few steps. With many values it starts at the last mark not beyond the value.
     fn beyond(&self, above: usize, weights: [&[usize]; 2]) -> Option<f64> {
         let before = |mark: &Vec<[usize; 2]>| weighted(mark, weights);
         let mark = self.marks.partition_point(|mark| before(mark) <= above);
@@ -199,7 +200,7 @@ fn marks(entries: &[Entry], rounds: usize, stride: usize) -> Vec<Vec<[usize; 2]>
     marks
 }
 
-/// The intervals of all the quantiles.
+/// Returns the intervals of all the quantiles.
 fn bootstrap(
     pool: &Pool,
     shares: &[f64],
@@ -229,10 +230,9 @@ fn bootstrap(
     effects.into_iter().map(interval).collect()
 }
 
-/// The share of the bootstrap distribution of `n` draws that has to lie outside, so that the
-/// interval is as wide as Student's: the expanded percentile interval of Hesterberg (What Teachers
-/// Should Know About the Bootstrap, The American Statistician 69, 2015). `alpha` itself where there
-/// are too few draws for either.
+/// Returns the share of the bootstrap distribution of `n` draws to cut off, so that the interval is as wide as
+/// Student's. This is the expanded percentile interval of Hesterberg (What Teachers Should Know About the Bootstrap,
+/// The American Statistician 69, 2015). Returns `alpha` if there are too few draws for either.
 fn expanded(alpha: f64, n: usize) -> f64 {
     let of_mean = |n: f64| {
         let student = Student::new(n - 1.0)?;
@@ -246,8 +246,7 @@ fn expanded(alpha: f64, n: usize) -> f64 {
         .unwrap_or(alpha)
 }
 
-/// For each quantile, the share of swaps at least as extreme as what was seen, which itself is one of
-/// them.
+/// Returns, for each quantile, the share of swaps at least as extreme as the observed arrangement, which is included.
 fn randomise(
     pool: &Pool,
     shares: &[f64],
@@ -262,7 +261,7 @@ fn randomise(
         let baselines = pool.quantiles(shares, [&first, &second]);
         let policies = pool.quantiles(shares, [&second, &first]);
         for ((extreme, seen), (b, p)) in zip(zip(&mut extreme, seen), zip(baselines, policies)) {
-            // A swap that leaves too few values is counted against.
+            // A swap that leaves too few values counts against the claim.
             let swapped = b.zip(p).map(|(b, p)| effect(b, p).abs());
             let is_as_far = |swapped| seen.is_none_or(|seen| swapped >= seen.abs());
             *extreme += usize::from(swapped.is_none_or(is_as_far));

@@ -1,21 +1,21 @@
-//! Values of units that have nothing to do with each other, such as sessions, boots or starts of a server: one
-//! value a unit, on a scale on which they scatter alike.
+//! Values of independent units, such as sessions, boots or starts of a server: one value per unit, on a scale of equal
+//! scatter.
 //!
-//! Within a unit many runs may agree to a hair and still differ from the next unit, so runs are no sample of what
-//! other units do. The intervals are Student's.
+//! Within a unit many runs can agree closely and still differ from the next unit, so runs are not a sample of the
+//! behaviour of other units. The intervals are Student's.
 
 use crate::ALPHA;
 use crate::student::Student;
 
 /// The fewest units whose scatter is known well enough for an interval.
 pub const FEWEST_UNITS: usize = 3;
-/// Units are foretold until the interval is this much narrower than the effect: then seven of ten experiments exclude
-/// zero.
+/// The forecast adds units until the interval is this much narrower than the effect: then seven of ten experiments
+/// exclude zero.
 const NARROWER: f64 = 1.3;
-/// More units are not foretold.
+/// The limit of the forecast.
 const MOST_UNITS: u32 = 1000;
 
-/// The values of units, summed up.
+/// A summary of the values of units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
     /// How many.
@@ -26,19 +26,19 @@ pub struct Units {
     pub deviation: f64,
 }
 
-/// How two groups of units differ.
+/// The difference between two groups of units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The mean of the second group less that of the first.
     pub estimate: f64,
-    /// The interval at 1 − the error that was asked for.
+    /// The interval at 1 − the requested error.
     pub interval: (f64, f64),
     /// The two-sided p-value.
     pub p: f64,
 }
 
 impl Units {
-    /// Returns a summary of these values; `None` with fewer than [`FEWEST_UNITS`], or where one is no number.
+    /// Returns a summary of these values; `None` if there are fewer than [`FEWEST_UNITS`] or one is not a number.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
@@ -52,20 +52,20 @@ impl Units {
         })
     }
 
-    /// Returns the interval of the mean of all units, of which these are a sample.
+    /// Returns the interval of the mean of all units, treating these as a sample.
     #[must_use]
     pub fn of_mean(&self, alpha: f64) -> (f64, f64) {
         self.around(self.quantile(self.count, alpha) * self.error())
     }
 
-    /// Returns the interval in which the value of the next unit lies, with a chance of 1 − `alpha`.
+    /// Returns the interval that contains the value of the next unit, with a chance of 1 − `alpha`.
     #[must_use]
     pub fn next(&self, alpha: f64) -> (f64, f64) {
         let spread = self.deviation * (1.0 + 1.0 / self.count as f64).sqrt();
         self.around(self.quantile(self.count, alpha) * spread)
     }
 
-    /// Returns how another group differs from this one: Welch's test, because groups may scatter differently.
+    /// Returns the difference of another group from this one, by Welch's test: the scatter of the groups can differ.
     #[must_use]
     pub fn to(&self, other: &Self, alpha: f64) -> Option<Difference> {
         let squares = [self, other].map(|it| it.error().powi(2));
@@ -79,7 +79,7 @@ impl Units {
                 p,
             });
         }
-        // The smaller of the errors may be zero; both are not.
+        // One of the errors can be zero, but not both.
         let parts = [self, other].map(|it| it.count as f64 - 1.0);
         let shares = squares.iter().zip(parts);
         let shares = shares.map(|(square, part)| (square / error.powi(2)).powi(2) / part);
@@ -92,8 +92,8 @@ impl Units {
         })
     }
 
-    /// Returns how many units in all would show the direction, if the next ones are like these; `None` where a thousand
-    /// are too few.
+    /// Returns the total number of units needed to show the direction, if the next ones are like these; `None` if a
+    /// thousand are too few.
     #[must_use]
     pub fn needed(&self, alpha: f64) -> Option<u32> {
         let is_enough = |count: &u32| {

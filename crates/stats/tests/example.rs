@@ -1,12 +1,12 @@
-//! The worked example of `docs/how-it-decides.md`: every number and the figure, from the times that it prints.
+//! The worked example of `docs/how-it-decides.md`: every number and the figure, computed from the printed times.
 
 #![expect(clippy::expect_used, reason = "a panic is a test that fails")]
 
 use hugewise_stats::{ALPHA, Draw, Side, Sums};
 
-/// A page that is read in a few minutes.
+/// The page can be read in a few minutes.
 const MOST_WORDS: usize = 600;
-/// The error of one side; runs beyond all others have a tenth of it all.
+/// The error of one side; the test for extreme runs gets a tenth of the total.
 const ERROR: f64 = 0.9 * ALPHA / 2.0;
 
 const PAGE: &str = include_str!("../../../docs/how-it-decides.md");
@@ -66,14 +66,14 @@ fn every_number_of_the_example_is_that_of_its_times() {
         assert_eq!(row[0], (at + 1).to_string());
         assert_eq!(row[3..], expected, "round {}", at + 1);
     }
-    // "In round 4 the sum reaches the boundary", and in none before.
+    // "In round 4 the sum reaches the boundary", and not before.
     let crossed = looks.iter().position(|look| look.sum >= look.boundary);
     assert_eq!(crossed, Some(3));
     let refutes = |n: usize| Sums::of(&draws[..n]).refutes(0.0, Side::Below, ERROR);
     assert_eq!([3, 4, 5].map(refutes), [false, true, true]);
 }
 
-/// Twenty columns are a vote of one.
+/// Twenty columns for a vote of one.
 const COLUMNS: f64 = 20.0;
 
 #[test]

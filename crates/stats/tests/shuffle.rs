@@ -1,5 +1,5 @@
-//! Statistics by the shuffle, held to their error rates on noise whose truth is known. Seeds are
-//! fixed: a failure is one of the code.
+//! Statistics by the shuffle, checked for their error rates on noise with known truth. Seeds are fixed, so a failure is
+//! a failure of the code.
 
 use hugewise_stats::{Draw, Side, Sums, at_most, mean_ratio, shape};
 
@@ -11,7 +11,7 @@ const MOST_ERRORS: usize = 36;
 /// The same for 2.5 %.
 const MOST_ONE_SIDED: usize = 22;
 
-/// Noise that remembers the last trial and drifts, in the order in which trials ran.
+/// Noise that depends on the last trial and drifts, in running order.
 struct Machine {
     random: fastrand::Rng,
     memory: f64,
@@ -34,7 +34,7 @@ impl Machine {
         self.memory + self.drift
     }
 
-    /// A round in shuffled order; `effect` is what the policy does to a value.
+    /// Draws a round in shuffled order; `effect` is the policy's effect on a value.
     fn round(&mut self, effect: impl Fn(&mut fastrand::Rng, f64) -> f64) -> Draw {
         let mut order = [0, 1, 2];
         self.random.shuffle(&mut order);
@@ -51,7 +51,7 @@ impl Machine {
     }
 }
 
-/// How many experiments fail a test.
+/// Counts the experiments that fail a test.
 fn failures(fails: impl Fn(u64) -> bool) -> usize {
     (1..=EXPERIMENTS).filter(|&seed| fails(seed)).count()
 }
@@ -144,7 +144,7 @@ fn the_mean_counts_rare_runs_that_the_usual_run_leaves_out() {
 fn an_interval_leaves_zero_out_where_zero_is_refuted() {
     let mut refuted = 0;
     for seed in 1..=EXPERIMENTS {
-        // Effects around the smallest that so many rounds can show.
+        // Effects around the smallest that this number of rounds can show.
         let effect = -0.03 - 0.0005 * (seed % 100) as f64;
         let draws = Machine::new(seed).rounds(12, |_, value| value + effect);
         let sums = Sums::of(&draws);

@@ -1,7 +1,7 @@
 use crate::wrap::display_width;
 
-/// Returns the names in at most `width` columns each, with `…` in the middle of those that are
-/// longer. Different names stay different: from two equal ones on, a number follows.
+/// Shortens the names to at most `width` columns each, with `…` in the middle of longer ones. Different names stay
+/// different: if two would become equal, each gets a number.
 #[must_use]
 pub fn shortened_apart(names: &[String], width: usize) -> Vec<String> {
     let room = width.saturating_sub(1);
@@ -17,7 +17,7 @@ fn cut_all(names: &[String], width: usize, head: usize) -> Vec<String> {
     names.iter().map(|name| cut(name, width, head)).collect()
 }
 
-/// A name with so many columns before the `…` and the rest of the room behind it.
+/// Returns the name as its first `head` columns, `…`, and its end, in `width` columns.
 fn cut(name: &str, width: usize, head: usize) -> String {
     if display_width(name) <= width {
         return name.to_owned();
@@ -28,7 +28,7 @@ fn cut(name: &str, width: usize, head: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// As many of the letters as fit.
+/// Takes as many letters as fit.
 fn taken(letters: impl Iterator<Item = char>, columns: usize) -> String {
     let mut text = String::new();
     for letter in letters {

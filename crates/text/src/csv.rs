@@ -6,9 +6,9 @@ use std::fmt::Display;
 use hugewise_base::plain::plain_cow;
 use hugewise_base::table::{Cell, Table};
 
-/// Rows under a heading, each field quoted where it must be.
+/// Rows under a heading, each field quoted if needed.
 ///
-/// Writing goes to memory, so that it cannot fail; every row has as many fields as the heading.
+/// Writes to memory, so it cannot fail. Every row has as many fields as the heading.
 #[derive(Debug)]
 pub struct Csv {
     writer: csv::Writer<Vec<u8>>,
@@ -27,7 +27,7 @@ impl Csv {
         csv
     }
 
-    /// Rows that follow others, of so many columns.
+    /// Rows to append to others, with this number of columns.
     #[must_use]
     pub fn without_heading(columns: usize) -> Self {
         Self {
@@ -57,10 +57,10 @@ impl Csv {
     }
 }
 
-/// Returns the text of a cell that no terminal obeys and no spreadsheet evaluates: control characters are
-/// escaped, and a text that begins as a formula has an apostrophe before it. Numbers stay numbers.
+/// Returns the text of a cell, safe for terminals and spreadsheets. Control characters are escaped; text that begins
+/// like a formula gets an apostrophe in front. Numbers stay numbers.
 fn safe(text: &str) -> Cow<'_, str> {
-    /// The last four are those of East Asian keyboards, which spreadsheets take for the same.
+    /// The last four are the East Asian full-width forms, which spreadsheets treat as equal.
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let is_formula = text.starts_with(FORMULA) && text.chars().count() > 1 && !is_number(text);
     let text = plain_cow(text);
@@ -70,13 +70,13 @@ fn safe(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text is a decimal number and nothing else: `inf` and `nan` are words.
+/// Returns true if a text is a decimal number: `inf` and `nan` are words.
 fn is_number(text: &str) -> bool {
     let has_digits_only = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     text.chars().all(has_digits_only) && text.parse::<f64>().is_ok()
 }
 
-/// A table as such text.
+/// Converts a table to CSV.
 #[must_use]
 pub fn of_table(table: &Table) -> String {
     let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
@@ -96,7 +96,7 @@ fn field(cell: &Cell) -> String {
     }
 }
 
-/// The shortest decimal that reads back as the same number; nothing for what is no number.
+/// Returns the shortest decimal that reads back as the same number; empty if the value is not finite.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value.is_finite() {

@@ -1,55 +1,55 @@
-//! What a verb says: built once, drawn as text, Markdown and HTML by one module each.
+//! The output of a verb: built once, and drawn as text, Markdown and HTML by one module each.
 //!
-//! A document is sections of blocks. Each block is for the first screen or a detail; a drawing
-//! for people shows details where it is asked to, so that every verb has the same two levels.
-//! What only points to the details is left out where they are shown.
+//! A document is sections of blocks. Each block belongs to the first screen or to the details. The text and Markdown
+//! views show details only on request, so every verb has the same two levels. Blocks that only point to the details are
+//! left out when those are shown.
 
 use super::grid::Grid;
 use super::{Flow, Tone, Verbosity};
 use hugewise_base::plain::{is_obeyed, plain};
 
-/// What a verb says.
+/// The output of a verb.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// In order; a blank line lies between two that are shown.
+    /// In order, with a blank line between two that produce output.
     pub sections: Vec<Section>,
 }
 
 /// Blocks that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// What they are about, in a few words.
+    /// The subject of the blocks, in a few words.
     pub heading: Option<String>,
     /// In order.
     pub blocks: Vec<(Level, Block)>,
 }
 
-/// Who is shown a block.
+/// The readers who see a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Everybody: it is part of the first screen.
+    /// Everybody: part of the first screen.
     #[default]
     First,
-    /// Those who ask for details (`--verbose`).
+    /// Readers who ask for details (`--verbose`).
     Detail,
-    /// Those who do not: it points to the details, or a detail replaces it.
+    /// Readers who do not ask for details: the block points to the details, or a detail replaces it.
     Brief,
 }
 
-/// One thing that is shown.
+/// One piece of output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// Running text.
     Paragraph(Paragraph),
-    /// Labels with a text each, the texts in one column.
+    /// Labels, each with a text; the texts share one column.
     Fields(Vec<Field>),
     /// Aligned columns.
     Table(Grid),
-    /// Bars of one scale, such as a histogram.
+    /// Bars on one scale, such as a histogram.
     Bars(Bars),
-    /// Lines that are never wrapped: a command to paste, a map, a curve.
+    /// Lines that never wrap: a command to paste, a map, a curve.
     Lines(Vec<String>),
-    /// The same in colours of its own, with no text but ours.
+    /// Lines that bring their own colours, and contain only text that hugewise wrote.
     Painted(Vec<String>),
     /// Footnotes and legends, one each.
     Notes(Vec<String>),
@@ -58,13 +58,13 @@ pub enum Block {
 /// Running text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paragraph {
-    /// What it says, in one line; drawing wraps it.
+    /// The text, as one line; drawing wraps it.
     pub text: String,
     /// How it is meant.
     pub tone: Tone,
-    /// Spaces before its first line.
+    /// Spaces before the first line.
     pub indent: usize,
-    /// More spaces before each further line.
+    /// Additional spaces before each further line.
     pub hang: usize,
 }
 
@@ -73,25 +73,25 @@ pub struct Paragraph {
 pub struct Field {
     /// A word or two.
     pub label: String,
-    /// What is said of it.
+    /// The text next to the label.
     pub text: String,
-    /// How the label is meant.
+    /// The tone of the label.
     pub tone: Tone,
-    /// Whether the text may go on in a new line.
+    /// Sets if the text can wrap.
     pub flow: Flow,
 }
 
 /// Bars of one scale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bars {
-    /// What the labels and the counts are.
+    /// The headings of the labels and of the counts.
     pub heading: [String; 2],
-    /// Label and length; the longest bar fills the room.
+    /// Label and length; the longest bar fills the available width.
     pub bars: Vec<(String, u64)>,
 }
 
 impl Document {
-    /// A document of these sections.
+    /// Creates a document of these sections.
     #[must_use]
     pub fn new(sections: impl IntoIterator<Item = Section>) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Document {
         }
     }
 
-    /// The same with its details on the first screen, for a reader who can scroll.
+    /// Moves the details to the first screen, for a reader who can scroll.
     #[must_use]
     pub fn with_details(mut self) -> Self {
         for section in &mut self.sections {
@@ -111,7 +111,7 @@ impl Document {
         self
     }
 
-    /// The same with nothing in it that a terminal obeys, or that ends a line: what draws a document draws this.
+    /// Makes all text safe for a terminal: without control characters or line ends. Every view draws this copy.
     #[must_use]
     pub(super) fn plain(&self) -> Self {
         let mut all = self.clone();
@@ -158,7 +158,7 @@ impl Block {
 }
 
 impl Section {
-    /// A section with a heading.
+    /// Creates a section with a heading.
     #[must_use]
     pub fn titled(heading: impl Into<String>) -> Self {
         Self {
@@ -182,21 +182,21 @@ impl Section {
         self.blocks.push((Level::Brief, block.into()));
     }
 
-    /// The same with one more block on the first screen.
+    /// Returns the section with one more block on the first screen.
     #[must_use]
     pub fn with(mut self, block: impl Into<Block>) -> Self {
         self.push(block);
         self
     }
 
-    /// The same with one more detail.
+    /// Returns the section with one more detail.
     #[must_use]
     pub fn with_detail(mut self, block: impl Into<Block>) -> Self {
         self.push_detail(block);
         self
     }
 
-    /// The blocks that are shown with details, or without.
+    /// The blocks to show, with or without details.
     pub fn shown(&self, verbosity: Verbosity) -> impl Iterator<Item = &Block> {
         let left_out = match verbosity {
             Verbosity::Normal => Level::Detail,
@@ -217,19 +217,19 @@ impl Paragraph {
         }
     }
 
-    /// The same in a tone.
+    /// Sets the tone.
     #[must_use]
     pub fn tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 
-    /// The same after so many spaces.
+    /// Sets the indent, in spaces.
     #[must_use]
     pub fn indent(self, indent: usize) -> Self {
         Self { indent, ..self }
     }
 
-    /// The same with so many more spaces before its further lines.
+    /// Sets the additional indent of further lines, in spaces.
     #[must_use]
     pub fn hang(self, hang: usize) -> Self {
         Self { hang, ..self }
@@ -237,7 +237,7 @@ impl Paragraph {
 }
 
 impl Field {
-    /// A label and its text.
+    /// Creates a label with its text.
     #[must_use]
     pub fn new(label: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -247,7 +247,7 @@ impl Field {
         }
     }
 
-    /// A label and a command or an address, which stays in one line.
+    /// Creates a label with a command or an address, which never wraps.
     #[must_use]
     pub fn whole(label: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -256,7 +256,7 @@ impl Field {
         }
     }
 
-    /// The same with its label in a tone.
+    /// Sets the tone of the label.
     #[must_use]
     pub fn tone(self, tone: Tone) -> Self {
         Self { tone, ..self }

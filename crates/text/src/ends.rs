@@ -1,13 +1,12 @@
-//! The ends of an interval, written in one way in sentences, tables and figures.
+//! The ends of an interval, in one notation for sentences, tables and figures.
 
 use super::number::{MINUS, percent, percent_change};
 
-/// The ends of an interval of shares as percentages with their signs: `−42`, `−5`.
+/// Returns the ends of an interval of shares as percentages with their signs: `−42`, `−5`.
 ///
-/// They are whole where they lie ten points or more apart, and from 100 % on; else they have one
-/// decimal, more where that would be zero: more would claim to know what the interval says is not
-/// known. They are rounded outward, because an end that is rounded inward may leave out the
-/// estimate.
+/// The ends are whole numbers if they differ by ten points or more, and above 100 %. Otherwise they have one decimal,
+/// or more if that would print zero. Further decimals would claim a precision that the interval does not have. Ends are
+/// rounded outward; rounded inward, they could exclude the estimate.
 #[must_use]
 pub fn percent_ends(low: f64, high: f64) -> [String; 2] {
     let decimals = |share| least_decimals(share, high - low);
@@ -17,7 +16,7 @@ pub fn percent_ends(low: f64, high: f64) -> [String; 2] {
     ]
 }
 
-/// An estimate beside the ends of its interval, which is so wide: without the decimals that they have not.
+/// Returns an estimate as a percentage, with no more decimals than an interval of this `width` has.
 #[must_use]
 pub fn percent_beside(share: f64, width: f64) -> String {
     match least_decimals(share, width) == 0 && share.abs() >= 0.01 {
@@ -26,8 +25,8 @@ pub fn percent_beside(share: f64, width: f64) -> String {
     }
 }
 
-/// The smallest change that the ends of an interval leave open, as [`percent_ends`] writes it: of
-/// −1.4 to −0.9 % it is 0.009. Zero where the interval holds zero.
+/// Returns the smallest change that the interval leaves open, as [`percent_ends`] writes it: 0.009 for −1.4 to −0.9 %.
+/// Zero if the interval contains zero.
 #[must_use]
 pub fn least_shown(low: f64, high: f64) -> f64 {
     let (share, outward): (f64, fn(f64) -> f64) = match (low > 0.0, high < 0.0) {
@@ -43,13 +42,13 @@ fn least_decimals(share: f64, width: f64) -> usize {
     usize::from(width < WIDE && share.abs() < 1.0)
 }
 
-/// Ends that are so far apart need no decimals.
+/// Intervals at least this wide need no decimals.
 const WIDE: f64 = 0.1;
 
-/// What is more than tenfold is no figure to rely on.
+/// Larger increases are not reliable figures.
 const MOST: f64 = 10.0;
 
-/// What a computation leaves beside a whole number is less than this.
+/// Rounding errors of a computed whole number stay below this.
 const NOISE: f64 = 1e-6;
 
 fn end(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> String {
@@ -58,7 +57,7 @@ fn end(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> String {
     }
     match figure(share, least_decimals, outward) {
         None => "0".to_owned(),
-        // Nearly all of it is not all of it.
+        // Almost −100 % is not −100 %.
         Some((_, ..=-100.0)) if share * 100.0 > NOISE - 100.0 => percent_change(share),
         Some((decimals, value)) => {
             let sign = if value < 0.0 { MINUS } else { '+' };
@@ -67,7 +66,7 @@ fn end(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> String {
     }
 }
 
-/// An end in percent with its decimals; `None` where no decimal shows it.
+/// Returns an end in percent with its decimals; `None` if no decimal shows it.
 fn figure(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> Option<(usize, f64)> {
     let all =
         (least_decimals..=3).map(|decimals| (decimals, rounded(share * 100.0, decimals, outward)));

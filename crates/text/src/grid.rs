@@ -5,19 +5,19 @@ use std::fmt;
 use super::wrap::{display_width, padded, wrapped_at_spaces};
 use super::{Flow, Tone};
 
-/// One cell: what it says, and how it is meant.
+/// One cell: its text and its tone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// What it says.
     pub text: String,
-    /// Good, bad or plain; the text says it too.
+    /// Good, bad or plain. The text also carries the meaning.
     pub tone: Tone,
-    /// Whether the text may go on in a new line, where its column is wrapped.
+    /// Sets if the text can wrap in a wrapped column.
     pub flow: Flow,
 }
 
 impl Cell {
-    /// A cell that is neither good nor bad.
+    /// Creates a cell without a tone.
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Cell {
         }
     }
 
-    /// A command or an address, which stays in one line.
+    /// Creates a cell for a command or an address, which never wraps.
     #[must_use]
     pub fn whole(text: impl Into<String>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Cell {
         }
     }
 
-    /// The same in a tone.
+    /// Sets the tone.
     #[must_use]
     pub fn tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
@@ -45,27 +45,26 @@ impl Cell {
 /// Rows of cells; the first row is the heading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// The rows. A row that ends early ends with a note that may reach over the columns to its
-    /// right.
+    /// The rows. If a row is short, its last cell is a note that can extend over the columns to its right.
     pub rows: Vec<Vec<Cell>>,
-    /// How columns are aligned; where nothing is said, the first to the left, others to the right.
+    /// The alignment of columns. By default the first column is aligned left, the others right.
     pub align: Vec<Align>,
 }
 
-/// How a column is aligned.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Text.
     Left,
     /// Numbers.
     Right,
-    /// Sentences, in the last column: wrapped in the room that the others leave. A word that is
-    /// longer stands on a line of its own, further to the left.
+    /// Sentences, in the last column, wrapped in the width that the others leave. A longer word gets its own line,
+    /// starting further left.
     Wrapped,
 }
 
 impl Align {
-    /// Whether numbers stand there.
+    /// Returns true for a column of numbers.
     #[must_use]
     pub fn is_right(self) -> bool {
         self == Self::Right
@@ -74,11 +73,11 @@ impl Align {
 
 /// Between two columns.
 const GAP: usize = 2;
-/// Sentences get so many columns however narrow the terminal is.
+/// The smallest width of a column of sentences, however narrow the terminal.
 const NARROWEST: usize = 16;
 
 impl Grid {
-    /// A heading; columns are aligned as for numbers unless something else is said.
+    /// Creates a table with a heading. Unless set otherwise, columns are aligned as for numbers.
     #[must_use]
     pub fn headed(heading: &[&str]) -> Self {
         Self {
@@ -87,7 +86,7 @@ impl Grid {
         }
     }
 
-    /// The same with its columns aligned so.
+    /// Sets the alignment of the columns.
     #[must_use]
     pub fn aligned(self, align: &[Align]) -> Self {
         Self {
@@ -101,13 +100,13 @@ impl Grid {
         self.rows.push(cells.into_iter().map(Cell::plain).collect());
     }
 
-    /// How many columns the longest row has.
+    /// The number of columns of the longest row.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.rows.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// How a column is aligned.
+    /// The alignment of a column.
     #[must_use]
     pub fn align(&self, column: usize) -> Align {
         let other = if column == 0 {
@@ -118,7 +117,7 @@ impl Grid {
         self.align.get(column).copied().unwrap_or(other)
     }
 
-    /// Width of each column: that of its widest cell, notes left out.
+    /// The width of each column: that of its widest cell, not counting notes.
     #[must_use]
     pub fn widths(&self) -> Vec<usize> {
         let columns = self.columns();
@@ -134,15 +133,14 @@ impl Grid {
         (0..columns).map(width).collect()
     }
 
-    /// Columns of text that the rows take.
+    /// The width of the table, in terminal columns.
     #[must_use]
     pub fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
-    /// Draws the rows in so many columns of text; `paint` gives a text its tone after it has been
-    /// aligned.
+    /// Draws the rows in `width` terminal columns. `paint` applies the tone after the text is aligned.
     #[must_use]
     pub fn lines(&self, width: usize, paint: impl Fn(&str, Tone) -> String) -> Vec<String> {
         let widths = self.widths();
@@ -201,13 +199,12 @@ impl Grid {
     }
 }
 
-/// The column in which a text begins that stays in one line: that of its neighbours, else as far to the left
-/// as it needs.
+/// Returns the column where an unwrapped text begins: the column of its neighbours, or as far left as it needs.
 pub(super) fn whole_at(text: &str, column: usize, room: usize) -> usize {
     room.saturating_sub(display_width(text)).min(column)
 }
 
-/// The lines of sentences that begin after so many columns, each with the columns before it.
+/// Wraps sentences that begin after `used` columns. Returns each line with the number of columns before it.
 fn sentence_lines(text: &str, used: usize, width: usize) -> Vec<(usize, String)> {
     let room = width.saturating_sub(used).max(NARROWEST);
     let texts = wrapped_at_spaces(text, room);
@@ -221,7 +218,7 @@ fn sentence_lines(text: &str, used: usize, width: usize) -> Vec<(usize, String)>
     first.into_iter().chain(placed).collect()
 }
 
-/// The rows without tones, each with its end of line.
+/// Writes the rows without tones, one line each.
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines(usize::MAX, |text, _| text.to_owned());

@@ -1,11 +1,11 @@
-//! A document as HTML: fragments for a page, in which all text is escaped.
+//! A document as HTML: fragments for a page, with all text escaped.
 
 use super::document::{Bars, Block, Document, Field, Level, Paragraph, Section};
 use super::grid::{Cell, Grid};
 use super::{Flow, Tone, xml_escaped};
 
-/// Draws sections. Headings begin at the second level: the first is the page's. Details are
-/// folded, so what only points to them is left out.
+/// Draws sections. Headings begin at the second level: the first is the page's. Details are folded, so blocks that only
+/// point to them are left out.
 #[must_use]
 pub fn to_html(document: &Document) -> String {
     let document = document.plain();
@@ -21,12 +21,12 @@ pub fn to_html(document: &Document) -> String {
     joined.into_iter().map(Part::drawn).collect()
 }
 
-/// A section as HTML: its heading, what is shown, and what is folded.
+/// A section as HTML: its heading, its visible part and its folded part.
 struct Part {
     heading: Option<String>,
     first: String,
     details: String,
-    /// Whether its details are notes only, which belong to what stands before them.
+    /// True if the details are only notes on the visible part.
     has_only_notes: bool,
 }
 
@@ -55,8 +55,8 @@ impl Part {
         self.first.is_empty() && self.details.is_empty()
     }
 
-    /// Whether one fold is enough for both: details without a name after other details without a
-    /// name, or notes after the details that they explain.
+    /// Returns true if both sections can share one fold: untitled details after untitled details, or notes after the
+    /// details that they explain.
     fn continues(&self, before: &Self) -> bool {
         let is_nameless = |part: &Self| part.heading.is_none() && part.first.is_empty();
         let explains = self.has_only_notes && before.first.is_empty();
@@ -80,7 +80,7 @@ impl Part {
     }
 }
 
-/// What is shown when its summary is chosen.
+/// Returns HTML that is hidden until the reader opens its summary.
 #[must_use]
 pub fn fold(summary: &str, inside: &str) -> String {
     let summary = xml_escaped(summary);
@@ -108,7 +108,7 @@ fn block(block: &Block) -> String {
     }
 }
 
-/// Lines without the spaces that all begin with: a frame sets them apart.
+/// Removes the common indent: the frame already sets the lines off.
 fn outdented(lines: &[String]) -> impl Iterator<Item = &str> {
     let spaces = |line: &String| line.len() - line.trim_start_matches(' ').len();
     let with_text = lines.iter().filter(|line| !line.trim().is_empty());
@@ -141,7 +141,7 @@ fn field(field: &Field) -> String {
     }
 }
 
-/// A text, which is code where it stays in one line.
+/// Returns a text, as code if it must not wrap.
 fn flowing(text: &str, flow: Flow) -> String {
     let text = xml_escaped(text);
     match flow {
@@ -150,7 +150,7 @@ fn flowing(text: &str, flow: Flow) -> String {
     }
 }
 
-/// A table, which can be scrolled where it is wider than the screen.
+/// Returns a table that scrolls if it is wider than the screen.
 #[must_use]
 pub fn table(grid: &Grid) -> String {
     let Some((head, rows)) = grid.rows.split_first() else {
@@ -184,7 +184,7 @@ fn row(grid: &Grid, cells: &[Cell], place: Place) -> String {
             true => format!(" colspan=\"{room}\""),
             false => String::new(),
         };
-        // The style has the usual sides: the first column to the left, the others to the right.
+        // The style sheet has the usual alignment: the first column left, the others right.
         let is_right = grid.align(column).is_right() && span.is_empty();
         let side = match (is_right, column) {
             (true, 0) => Some("right"),
@@ -210,7 +210,7 @@ fn cell(cell: &Cell, column: usize, place: Place, side: Option<&str>, span: &str
         false => format!(" class=\"{}\"", classes.join(" ")),
     };
     let (tag, scope) = match (place, column) {
-        // A heading without words is none for those who listen.
+        // An empty heading would confuse screen readers.
         _ if text.is_empty() => ("td", ""),
         (Place::Head, _) => ("th", " scope=\"col\""),
         (Place::Body, 0) => ("th", " scope=\"row\""),

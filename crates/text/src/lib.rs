@@ -1,6 +1,6 @@
-//! Text for people and for programs: what every verb is drawn with.
+//! Text for people and for programs: draws the output of every verb.
 
-/// Long names in little room, still different.
+/// Shortens long names and keeps them distinct.
 pub mod apart;
 pub mod csv;
 pub mod document;
@@ -25,9 +25,9 @@ pub use plain_text::to_text;
 pub struct Style {
     /// Columns of the terminal; at least 40 are used.
     pub width: usize,
-    /// Whether tones are coloured.
+    /// Sets if tones are coloured.
     pub color: Color,
-    /// How much is said.
+    /// The amount of detail.
     pub verbose: Verbosity,
 }
 
@@ -41,7 +41,7 @@ impl Default for Style {
     }
 }
 
-/// Whether tones are coloured. Colour never carries a meaning alone.
+/// Switches coloured tones on or off. The text always carries the meaning too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// Plain text.
@@ -50,16 +50,16 @@ pub enum Color {
     Always,
 }
 
-/// How much is said.
+/// The amount of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
     /// One screen.
     Normal,
-    /// All metrics that were read, all intervals, and what was looked for and not found.
+    /// All metrics and intervals, and checks that found nothing.
     Verbose,
 }
 
-/// How a piece of text is meant.
+/// The meaning of a piece of text: good, bad or plain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// As it is.
@@ -73,17 +73,17 @@ pub enum Tone {
     Bad,
 }
 
-/// Whether a piece of text may go on in a new line.
+/// Sets if a text can wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
-    /// It is wrapped at the width of the terminal.
+    /// Wrapped at the width of the terminal.
     #[default]
     Wrapped,
-    /// It stays in one line, however long: a command or an address, which is pasted.
+    /// On one line, however long: a command or an address, for pasting.
     Whole,
 }
 
-/// Returns text as XML has it.
+/// Escapes text for XML.
 #[must_use]
 pub fn xml_escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -93,7 +93,7 @@ pub fn xml_escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            // XML has no place for control characters.
+            // XML does not allow control characters.
             letter if letter.is_control() => safe.push('\u{fffd}'),
             letter => safe.push(letter),
         }

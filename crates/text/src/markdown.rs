@@ -52,7 +52,7 @@ fn field(field: &Field) -> String {
     }
 }
 
-/// A text, which is code where it stays in one line. A bar would end the cell of a table even there.
+/// Returns a text, as code if it must not wrap. A vertical bar would end a table cell even inside code.
 fn flowing(text: &str, flow: Flow) -> String {
     match flow {
         Flow::Whole if !text.contains('`') => format!("`{}`", text.replace('|', "\\|")),
@@ -92,8 +92,8 @@ fn bar_table(bars: &Bars) -> String {
         .join("\n")
 }
 
-/// Characters that Markdown or HTML would take for its own. `~` and `=` are kept: alone in a
-/// cell they mean nothing to it.
+/// Escapes characters that are special in Markdown or HTML. `~` and `=` are kept: a single one in a cell has no special
+/// meaning.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

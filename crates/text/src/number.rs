@@ -1,16 +1,16 @@
-//! Numbers for people, written in one way everywhere:
+//! Numbers for people, in one notation everywhere:
 //!
-//! * three significant digits, a space, and the unit with its prefix: `36.5 ms`, `812 MiB`;
-//! * a count below 100,000 is whole, its thousands parted from five digits on: `4096`, `12,852`;
-//!   a larger one has three digits and a prefix: `123 k`;
-//! * all values of one row of a comparison share the prefix of the smallest.
+//! * Three significant digits, a space, and the unit with its prefix: `36.5 ms`, `812 MiB`.
+//! * A count below 100,000 is whole, with thousands separators if it has five digits or more: `4096`, `12,852`. A
+//!   larger count has three digits and a prefix: `123 k`.
+//! * All values of one row of a comparison share the prefix of the smallest.
 
 use hugewise_base::units::{BYTE_UNITS, Unit, bytes_digits};
 
-/// The minus sign. A hyphen is shorter than the plus sign and is lost beside digits.
+/// The minus sign. A hyphen is shorter than the plus sign and hard to see next to digits.
 pub const MINUS: char = '\u{2212}';
 
-/// The prefix that all values of one row share, so that the eye compares the digits.
+/// The prefix shared by all values of one row, so that readers can compare the digits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaler {
     factor: f64,
@@ -30,7 +30,7 @@ const BYTES: [(f64, &str); 5] = {
 };
 const COUNTS: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
 const RATIO: &[(f64, &str)] = &[(0.01, "%")];
-/// Powers of ten, as the makers of memory count.
+/// Powers of ten, as memory vendors count.
 const RATES: &[(f64, &str)] = &[
     (1.0, "B/s"),
     (1e3, "kB/s"),
@@ -41,8 +41,8 @@ const RATES: &[(f64, &str)] = &[
 const PER_SECOND: &[(f64, &str)] = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
 
 impl Scaler {
-    /// The prefix for a row: that of the smallest value, so that it keeps its digits, unless
-    /// the largest would then need more than six of them, or four of a time.
+    /// Returns the prefix for a row. The smallest value sets it, so that its digits are kept. A larger prefix is used
+    /// if the largest value would need more than six digits, or four for a time.
     #[must_use]
     pub fn for_row(unit: &Unit, values: &[f64]) -> Self {
         let sizes = values
@@ -77,7 +77,7 @@ impl Scaler {
         }
     }
 
-    /// The same for a unit that the user named: times are scaled as all others are.
+    /// The same for a unit named by the user: times are scaled like all others.
     fn for_own_unit(name: &str, values: &[f64]) -> Self {
         let step = SECONDS.iter().find(|(_, word)| *word == name);
         let factor = match name {
@@ -99,7 +99,7 @@ impl Scaler {
         }
     }
 
-    /// A value with its unit.
+    /// Returns a value with its unit.
     #[must_use]
     pub fn show(&self, value: f64) -> String {
         if value == 0.0 {
@@ -119,7 +119,7 @@ impl Scaler {
         }
     }
 
-    /// The same with its sign and without its unit, behind one that has it.
+    /// Returns a change with its sign but without its unit, for use after a number that has one.
     #[must_use]
     pub fn bare_change(&self, value: f64) -> String {
         let text = self.show_change(value);
@@ -127,8 +127,7 @@ impl Scaler {
         text.strip_suffix(&unit).map(str::to_owned).unwrap_or(text)
     }
 
-    /// The same with its sign, for differences. What is counted in ones has one decimal at the most:
-    /// less is a median between two counts.
+    /// Returns a change with its sign. Counts have at most one decimal, for a median between two counts.
     #[must_use]
     pub fn show_change(&self, value: f64) -> String {
         let plus = |value: f64| if value > 0.0 { "+" } else { "" };
@@ -141,10 +140,10 @@ impl Scaler {
     }
 }
 
-/// A count without a prefix is below this: five digits are read faster than a prefix.
+/// Counts below this have no prefix: five digits are easier to read.
 const SHORT_COUNT: f64 = 100_000.0;
 
-/// The first number that is too long for a row. Times have a prefix for every third digit.
+/// The first number too long for a row. Times have a prefix for every third digit.
 fn most(unit: &Unit) -> f64 {
     match unit {
         Unit::Seconds => 1e4,
@@ -152,7 +151,7 @@ fn most(unit: &Unit) -> f64 {
     }
 }
 
-/// The smallest value that a prefix suits.
+/// The smallest value that uses this prefix.
 fn from(unit: &Unit, factor: f64) -> f64 {
     match unit {
         Unit::Count if factor > 1.0 => factor.max(SHORT_COUNT),
@@ -160,7 +159,7 @@ fn from(unit: &Unit, factor: f64) -> f64 {
     }
 }
 
-/// One value alone, with the prefix that suits it.
+/// Returns one value with a suitable prefix.
 #[must_use]
 pub fn quantity(unit: &Unit, value: f64) -> String {
     match unit {
@@ -177,14 +176,14 @@ pub fn quantity(unit: &Unit, value: f64) -> String {
     }
 }
 
-/// A count alone, with the prefix that suits it.
+/// Returns one count with a suitable prefix.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub fn count(number: u64) -> String {
     quantity(&Unit::Count, number as f64)
 }
 
-/// A number and what it counts: `1 trial`, `12 trials`.
+/// Returns a number with its noun: `1 trial`, `12 trials`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let nouns = if number == 1 {
@@ -204,7 +203,7 @@ fn plural(noun: &str) -> String {
     }
 }
 
-/// Three significant digits; the whole part is never cut.
+/// Returns three significant digits; the whole part is never cut.
 #[must_use]
 pub fn three_digits(value: f64) -> String {
     if !value.is_finite() {
@@ -222,7 +221,7 @@ pub fn three_digits(value: f64) -> String {
     signed(value, &format!("{size:.decimals$}"))
 }
 
-/// A count: what is whole or large has no decimals, and from five digits on its thousands are parted.
+/// Returns a count. Whole or large numbers have no decimals; five digits or more get thousands separators.
 #[must_use]
 pub fn whole(value: f64) -> String {
     if value.is_finite() && (value.fract() == 0.0 || value.abs() >= 10_000.0) {
@@ -246,21 +245,21 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
-/// A share that somebody chose, such as a threshold: `1`, not `1.0`.
+/// Returns a share chosen by a person, such as a threshold: `1`, not `1.0`.
 #[must_use]
 pub fn chosen_percent(share: f64) -> String {
     let text = percent(share);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A share as a percentage with one decimal, more where it would round to all or nothing, none
-/// above one hundred.
+/// Returns a share as a percentage with one decimal. More decimals are used if it would round to 0 or 100 %, and none
+/// above 100 %.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let size = value.abs();
     let plain = |decimals: usize| format!("{size:.decimals$}");
-    // What three decimals round to all is all: a logarithm and back leaves less than 1e-12.
+    // If three decimals round it to 100 %, it is 100 %: a logarithm and its inverse leave an error below 1e-12.
     let decimals = if size >= 99.9995 {
         Some(0)
     } else {
@@ -273,14 +272,14 @@ pub fn percent(share: f64) -> String {
     signed(value, &plain(decimals.unwrap_or(3)))
 }
 
-/// The same with a plus sign before a rise.
+/// Returns a share as a percentage, with a plus sign for an increase.
 #[must_use]
 pub fn percent_change(share: f64) -> String {
     let plus = if share > 0.0 { "+" } else { "" };
     format!("{plus}{}", percent(share))
 }
 
-/// A sign for digits, and none for what rounds to zero.
+/// Adds the sign, unless the value rounds to zero.
 fn signed(value: f64, digits: &str) -> String {
     let is_zero = digits.chars().all(|c| matches!(c, '0' | '.'));
     if value < 0.0 && !is_zero {

@@ -5,7 +5,7 @@ use super::grid::whole_at;
 use super::wrap::{display_width, padded, wrapped};
 use super::{Color, Flow, Style, Tone, Verbosity};
 
-/// A narrower terminal is drawn for as if it were so wide.
+/// The smallest width; narrower terminals are treated as this wide.
 const NARROWEST: usize = 40;
 
 /// Draws a document for a terminal.
@@ -24,7 +24,7 @@ pub fn to_text(document: &Document, style: &Style) -> String {
     drawn.collect::<Vec<_>>().join("\n")
 }
 
-/// The level that a style shows.
+/// Returns the level of detail of a style.
 #[must_use]
 pub fn level(verbosity: Verbosity) -> Level {
     match verbosity {
@@ -33,7 +33,7 @@ pub fn level(verbosity: Verbosity) -> Level {
     }
 }
 
-/// The lines of a section; a heading without anything below it is no line.
+/// Returns the lines of a section. A heading with nothing below it is omitted.
 fn section_lines(section: &Section, style: &Style) -> Vec<String> {
     let blocks = section.shown(style.verbose);
     let below: Vec<String> = blocks.flat_map(|block| block_lines(block, style)).collect();
@@ -65,7 +65,7 @@ fn paragraph_lines(paragraph: &Paragraph, style: &Style) -> Vec<String> {
         .collect()
 }
 
-/// The texts begin in one column, two spaces behind the longest label.
+/// The texts start in one column, two spaces after the longest label.
 fn field_lines(fields: &[Field], style: &Style) -> Vec<String> {
     let labels = fields.iter().map(|field| display_width(&field.label));
     let column = labels.max().unwrap_or(0) + 2;
@@ -89,7 +89,7 @@ fn field_lines(fields: &[Field], style: &Style) -> Vec<String> {
     lines.collect()
 }
 
-/// A text that stays in one line: behind its label where it fits there, else below it.
+/// Returns a text that must not wrap: after its label if it fits there, otherwise below it.
 fn whole_lines(label: &str, column: usize, text: &str, width: usize) -> Vec<String> {
     let at = whole_at(text, column, width);
     let below = format!("{}{text}", " ".repeat(at));
@@ -100,7 +100,7 @@ fn whole_lines(label: &str, column: usize, text: &str, width: usize) -> Vec<Stri
     }
 }
 
-/// Each bar that stands for anything has a mark, however short it would be.
+/// A non-zero bar always has a mark, however short.
 fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     let [left, right] = &bars.heading;
     let all = || bars.bars.iter();
@@ -121,7 +121,7 @@ fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// Gives a text its colour. Colour never carries a meaning alone.
+/// Applies the colour of a tone. The text always carries the meaning too.
 #[must_use]
 pub fn paint(text: &str, tone: Tone, color: Color) -> String {
     let code = match (color, tone) {

@@ -1,12 +1,12 @@
 //! "Did you mean …?" for every word that must be one of a list.
 
-/// Words less alike than this are not suggested.
+/// Words with a lower similarity are not suggested.
 const ALIKE: f64 = 0.75;
 
-/// So many words are listed beside a suggestion.
+/// The number of words listed with a suggestion.
 const FEW: usize = 10;
 
-/// The known word that is most like the one that was typed, if any is like it.
+/// Returns the known word that is most similar to `word`, if any is similar enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
@@ -18,9 +18,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// Jaro's similarity, raised by a common beginning as Winkler does, but for words of any
-/// similarity: whoever types `walltime` means `wall_seconds`. In a short word one slip (`tph`)
-/// weighs too much by that measure, so that a single slip counts as nearly alike.
+/// Jaro's similarity, raised for a common prefix as by Winkler, but at any similarity: `walltime` means `wall_seconds`.
+/// The measure is too strict on one slip in a short word (`tph`), so one slip always counts as close.
 fn likeness(one: &str, other: &str) -> f64 {
     if strsim::damerau_levenshtein(one, other) == 1 && one.len() > 2 {
         return 0.99;
@@ -31,7 +30,7 @@ fn likeness(one: &str, other: &str) -> f64 {
     similarity + 0.1 * common as f64 * (1.0 - similarity)
 }
 
-/// `did you mean …?`, and the known words where they are few or none is like the one typed.
+/// Returns `did you mean …?`, and the known words if they are few or no word is similar.
 #[must_use]
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
@@ -43,7 +42,7 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     }
 }
 
-/// `; did you mean …?` where a known word is like the one typed, else nothing.
+/// Returns `; did you mean …?` if a known word is similar, otherwise an empty text.
 #[must_use]
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(word, known);

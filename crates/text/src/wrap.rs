@@ -1,4 +1,4 @@
-//! Text for a terminal, wrapped at a width in columns of the terminal.
+//! Text for a terminal, wrapped at a width in terminal columns.
 
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
@@ -7,13 +7,13 @@ use unicode_width::UnicodeWidthStr;
 pub use hugewise_base::plain::{plain, plain_lines};
 pub use hugewise_base::shell::{quoted, quoted_words};
 
-/// Columns of a terminal that a text takes.
+/// Returns the width of a text in terminal columns.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
-/// The text with a capital at its beginning.
+/// Returns the text with its first letter in upper case.
 #[must_use]
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -21,14 +21,14 @@ pub fn capitalised(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// The text with spaces behind it, up to so many columns.
+/// Pads the text with spaces at the end to `columns`.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
     let gap = columns.saturating_sub(display_width(text));
     format!("{text}{}", " ".repeat(gap))
 }
 
-/// At most `width` columns, with `…` where something was left out.
+/// Shortens to at most `width` columns, with `…` for the omitted part.
 #[must_use]
 pub fn shortened(text: &str, width: usize) -> String {
     if display_width(text) <= width {
@@ -46,9 +46,8 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// A command line in at most `width` columns, made fit for a line of a terminal. What is left out of a
-/// longer one is the folder of its program, then words from its middle: a program's name and what it
-/// works on, such as the class of a Java program, stand at the ends.
+/// Returns a command line in at most `width` columns, as one printable line. A longer one first loses the folder of its
+/// program, then words in its middle. The ends stay: the program's name and its subject, such as a Java class.
 #[must_use]
 pub fn short_command(words: &[String], width: usize) -> String {
     let line = plain(&words.join(" "));
@@ -62,10 +61,10 @@ pub fn short_command(words: &[String], width: usize) -> String {
     without_middle(line, width).unwrap_or_else(|| shortened(line, width))
 }
 
-/// The words with the last one without its folders.
+/// Removes the folders of the last word.
 fn with_short_end(words: &str) -> String {
     let (before, last) = words.rsplit_once(' ').unwrap_or(("", words));
-    // Everybody knows a device by its folder.
+    // Device names are only clear with their folder.
     if last.starts_with("/dev/") {
         return words.to_owned();
     }
@@ -73,8 +72,8 @@ fn with_short_end(words: &str) -> String {
     format!("{before} {file}").trim_start().to_owned()
 }
 
-/// As many words of the beginning and the end as fit, the latter at most a third; `None` where the
-/// last word is longer than that, or all of them fit.
+/// Keeps as many words at the beginning and the end as fit, with at most a third of the width for the end. `None` if
+/// the last word is longer than that, or if everything fits.
 fn without_middle(line: &str, width: usize) -> Option<String> {
     if display_width(line) <= width {
         return None;
@@ -90,9 +89,8 @@ fn without_middle(line: &str, width: usize) -> Option<String> {
     Some(format!("{begin} … {end}"))
 }
 
-/// Breaks text at spaces into lines of at most `width` columns, all but the first after
-/// `indent` spaces. A word that is longer than a line is broken; a number stays with its unit,
-/// as in `19.8 %` and `4.21 s`.
+/// Breaks text at spaces into lines of at most `width` columns, all but the first indented by `indent`. Longer words
+/// are broken. A number stays with its unit, as in `19.8 %` and `4.21 s`.
 #[must_use]
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let lead = " ".repeat(indent);
@@ -100,8 +98,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     parted(text, options)
 }
 
-/// The same without an indent, and with longer words left whole: a flag or a path that is broken
-/// cannot be pasted.
+/// Wraps without an indent, and keeps longer words whole: a broken flag or path cannot be pasted.
 #[must_use]
 pub fn wrapped_at_spaces(text: &str, width: usize) -> Vec<String> {
     parted(text, textwrap::Options::new(width).break_words(false))
@@ -117,7 +114,7 @@ fn parted(text: &str, options: textwrap::Options<'_>) -> Vec<String> {
     lines.map(|line| line.into_owned()).collect()
 }
 
-/// Words that may be parted.
+/// Splits a text into pieces between which a line can break.
 fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mut rest = text;
     Box::new(std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The TLB: its misses as the processor samples them, and a model of it under a program's accesses.
+//! The TLB: misses sampled by the processor, and a model of it under a program's accesses.
 
 /// Sampled addresses of TLB misses, by mapping, page size and function.
 pub mod misses;

@@ -1,4 +1,4 @@
-//! The lines of a recording: taken, or refused with a sentence.
+//! The lines of a recording: parsed, or refused with a message.
 
 use hugewise_base::jsonl::{Line, RawLine};
 use hugewise_observe::faults;

@@ -1,4 +1,4 @@
-//! Both instruments of the TLB, each from its events to what it prints.
+//! Both TLB instruments, each from its events to its output.
 
 mod any_line;
 mod misses;

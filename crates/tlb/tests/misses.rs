@@ -165,7 +165,7 @@ fn the_conclusion_waits_for_enough() {
     assert_eq!(said(0, 40, 0), Conclusion::AreNot);
     assert_eq!(said(0, 5, 0), Conclusion::Partly);
     assert_eq!(said(0, 3, 0), Conclusion::CannotTell);
-    // What is not known might be what is asked for.
+    // Unknown memory could be eligible.
     assert_eq!(said(0, 40, 40), Conclusion::CannotTell);
     assert_eq!(said(100, 100, 0), Conclusion::Partly);
 }

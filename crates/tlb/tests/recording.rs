@@ -1,4 +1,4 @@
-//! A recording of misses, drawn in every form.
+//! A recording of misses, in every output format.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -31,7 +31,7 @@ fn summary() -> Summary {
     analysis.expect("a beginning").summary().expect("an end")
 }
 
-/// What was put into the file, counted there.
+/// The counts of the events in the file.
 #[test]
 fn the_recording_comes_to_what_is_in_it() {
     let summary = summary();

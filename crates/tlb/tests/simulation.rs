@@ -1,4 +1,4 @@
-//! Both levels together, on patterns whose answer is known.
+//! Both levels together, on patterns with a known answer.
 
 use hugewise_base::missing::Missing;
 use hugewise_base::tlb::{Holds, Structure, Tlb};
@@ -85,7 +85,7 @@ fn each_range_has_the_page_that_it_was_given() {
     let pages = as_mapped(pass(), half).expect("counts");
     assert_eq!(pages.streams.data.walks, 4 * 512 + 4);
     assert_eq!((pages.ranges, pages.huge_ranges), (8, 4));
-    // First it is not there yet, which two walks for small pages find out, then it is huge.
+    // At first it is unmapped, as two walks for small pages find; later it is huge.
     let mut asked = 0;
     let late = |_| {
         asked += 1;
@@ -132,7 +132,7 @@ fn a_chase_over_pages_has_two_cliffs() {
     assert_eq!(seen(128), (rounds * 128, 128));
     assert_eq!(seen(1536), (rounds * 1536, 1536));
     assert_eq!(seen(2 * 1536), (rounds * 2 * 1536, rounds * 2 * 1536));
-    // The same memory in huge pages: six of them, which fit.
+    // The same memory needs six huge pages, which fit.
     assert_eq!(data_of(M2, chase(2 * 1536)).walks, 6);
 }
 
@@ -141,7 +141,7 @@ fn an_access_over_the_end_of_a_page_asks_for_both() {
     let data = data_of(K4, [K4 - 4].into_iter());
     assert_eq!((data.accesses, data.walks), (1, 2));
     assert_eq!(data_of(M2, [K4 - 4].into_iter()).walks, 1);
-    // The last byte of the address space has no page behind it.
+    // The last byte of the address space is not followed by another page.
     assert_eq!(data_of(K4, [u64::MAX - 3].into_iter()).walks, 1);
 }
 

@@ -1,5 +1,5 @@
-//! What is left of the gain where the two best sites alone are huge: `attribute` chooses them, and a
-//! fresh comparison has them beside all sites, and beside none.
+//! Measures the gain that remains with only the two best sites huge. `attribute` chooses them, and a new comparison
+//! runs them with all sites and with none.
 
 use std::fs;
 use std::process::Command;
@@ -14,11 +14,11 @@ use super::rounds::{in_rounds, interval, ratio};
 use super::watcher::succeed;
 use crate::{command, program};
 
-/// Rounds, unless `--pairs` says otherwise.
+/// The default number of rounds without `--pairs`.
 const ROUNDS: u32 = 30;
-/// Where the record of the design and the files of sites are left.
+/// The folder for the record of the design and the files of sites.
 const FOLDER: &str = "target/attribute";
-/// What is huge, as the table says it, and the file of it.
+/// The huge sites, as named in the table, and their file.
 const ARMS: [(&str, &str); 4] = [
     ("no site", "none.sites"),
     ("all sites", "all.sites"),
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     };
     times(&took)?;
-    // Not of all sites: those that hurt may leave them no gain of which there is a share.
+    // Relative to the helping sites, not to all: with the harmful ones, the gain could be zero.
     let kept = kept(&gains(best, none), &gains(helping, none))?;
     let (share, ends) = (100.0 * kept.estimate, kept.interval);
     let ends = ends.map(|(low, high)| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high));
@@ -58,7 +58,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What the design says that the two best keep of all that help: its shares are logarithms that add up.
+/// Returns the design's estimate of the share that the two best sites keep of all that help. Its shares are additive
+/// logarithms.
 fn said(program: &str) -> Result<f64> {
     let record = path("design.jsonl");
     let mut report = Command::new(program);
@@ -75,12 +76,12 @@ fn said(program: &str) -> Result<f64> {
     Ok(best / all)
 }
 
-/// Has `attribute` write the sites that help and the two best of them.
+/// Has `attribute` write the sites that help and the two best sites.
 fn choose(program: &str, words: &[&str]) -> Result<()> {
     let _ = fs::remove_dir_all(FOLDER);
     fs::create_dir_all(FOLDER)?;
     let record = path("design.jsonl");
-    // A loss of all sites together does not end it.
+    // It continues even if all sites together are slower.
     let measure = [
         program,
         "attribute",
@@ -127,14 +128,14 @@ fn times(took: &[Vec<f64>]) -> Result<()> {
     Ok(())
 }
 
-/// The gain of each round, as a logarithm: positive where it is faster than `none`.
+/// Returns the gain of each round, as a logarithm: positive if it is faster than `none`.
 fn gains(own: &[f64], none: &[f64]) -> Vec<f64> {
     let pairs = own.iter().zip(none);
     pairs.map(|(own, none)| (none / own).ln()).collect()
 }
 
-/// The share of the whole gain that a part keeps: the share that, taken off the part, leaves
-/// nothing. Its interval holds the shares at which nothing is not excluded (Fieller, 1954).
+/// Returns the share of the whole gain that a part keeps. It is the share that, subtracted from the part, leaves
+/// nothing. Its interval contains the shares at which nothing is not excluded (Fieller, 1954).
 fn kept(part: &[f64], whole: &[f64]) -> Result<Shift> {
     let left = |share: f64| {
         let pairs = part.iter().zip(whole);
@@ -157,7 +158,7 @@ fn kept(part: &[f64], whole: &[f64]) -> Result<Shift> {
     })
 }
 
-/// Where a falling function is zero, between −10 and 10.
+/// Returns the zero of a decreasing function, between −10 and 10.
 fn root(falling: impl Fn(f64) -> Result<f64>) -> Result<f64> {
     let (mut low, mut high) = (-10.0, 10.0);
     for _ in 0..60 {

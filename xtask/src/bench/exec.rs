@@ -1,4 +1,4 @@
-//! What a start takes under each means by which `exec` reaches a program: paired within rounds.
+//! Measures the start time under each mechanism by which `exec` reaches a program, paired within rounds.
 
 use std::path::Path;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use super::rounds::{in_rounds, interval};
 use super::watcher::succeed;
 use crate::program;
 
-/// Rounds, unless `--pairs` says otherwise: a start takes milliseconds.
+/// The default number of rounds without `--pairs`: a start takes milliseconds.
 const ROUNDS: u32 = 100;
 
-/// The first is `exec` itself, with which the others are compared.
+/// The first is plain `exec`, the baseline of the others.
 const POLICIES: [&str; 8] = [
     "as-is",
     "tracer=idle",

@@ -1,4 +1,4 @@
-//! What watching page faults one by one takes, against what else can: paired within rounds.
+//! Measures the cost of watching single page faults, compared with other tools, paired within rounds.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,18 +11,18 @@ use super::watched::{self, Folder};
 use super::watcher::Watcher;
 use crate::program;
 
-/// Pages and passes of faults as fast as they come: a quarter of a million.
+/// Pages and passes of faults at full speed: a quarter of a million.
 pub const FAST: (u64, u64) = (16_384, 16);
 
-/// Faults a second of the slower workload.
+/// Faults per second of the slower workload.
 pub const SLOW_PER_SECOND: f64 = 9_000.0;
 
-/// The probes of bpftrace for the same pairs: latencies, and time by call chain.
+/// bpftrace probes for the same pairs: latencies, and time by call chain.
 const BPFTRACE: &str = "software:page-faults:1 /comm == \"hugewise-lab\"/ { @begun[tid] = nsecs; } \
     software:minor-faults:1 /@begun[tid]/ { $took = nsecs - @begun[tid]; @latency = hist($took); \
     @by_chain[ustack] = sum($took); delete(@begun[tid]); }";
 
-/// The same without call chains.
+/// The same probes without call chains.
 const BPFTRACE_LATENCY: &str = "software:page-faults:1 /comm == \"hugewise-lab\"/ \
     { @begun[tid] = nsecs; } software:minor-faults:1 /@begun[tid]/ \
     { @latency = hist(nsecs - @begun[tid]); delete(@begun[tid]); }";
@@ -128,7 +128,7 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Whether there is such a program; what is not there is told.
+/// Returns true if a program is installed; reports a missing one.
 pub fn installed(name: &str) -> bool {
     let mut command = Command::new(name);
     command

@@ -1,5 +1,5 @@
-//! What `hugewise inspect` takes, against what else reads the same process: paired ratios of
-//! processor time in one run.
+//! Measures the cost of `hugewise inspect` against other readers of the same process: paired ratios of CPU time in one
+//! run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +14,7 @@ use super::Arguments;
 use super::rounds::{in_rounds, interval, ratio};
 use crate::program;
 
-/// What stays free while memory is touched.
+/// The memory that must remain free while memory is touched, in bytes.
 pub const RESERVE: u64 = 4 << 30;
 /// The large process.
 const LARGE: u64 = 20 << 30;
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )
 }
 
-/// A process that is read, until it is dropped.
+/// A process to be read, until it is dropped.
 pub struct Subject {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -89,7 +89,7 @@ impl Drop for Subject {
     }
 }
 
-/// What one command took.
+/// The cost of one command.
 struct Cost {
     processor: f64,
     wall: f64,
@@ -107,7 +107,7 @@ fn table(arguments: &Arguments, program: &Path, name: &str, subject: &Subject) -
     Ok(())
 }
 
-/// The commands; the first is what the others are compared with.
+/// Returns the commands; the first is the baseline of the others.
 fn commands(arguments: &Arguments, program: &Path, pid: u32) -> Vec<(String, Vec<OsString>)> {
     let lab = program.with_file_name("hugewise-lab");
     let pid = pid.to_string();
@@ -140,7 +140,7 @@ fn commands(arguments: &Arguments, program: &Path, pid: u32) -> Vec<(String, Vec
     commands
 }
 
-/// As the program itself measures a trial.
+/// Measures like a trial of the program.
 fn measure(program: &Path, command: &[OsString]) -> Result<Cost> {
     let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
     let record = program::record(program, &flags, command)?;

@@ -1,8 +1,8 @@
-//! The loads of `hugewise bench latency` against those of multichase: in each round both, in a
-//! shuffled order, and their ratio by rounds.
+//! Measures the loads of `hugewise bench latency` against those of multichase: both in each round, in a shuffled order,
+//! and their ratio by rounds.
 //!
-//! Both get small pages, and tell the best of five repeats of half a second: the fastest of
-//! shorter ones is lower wherever something else disturbs now and then.
+//! Both use small pages, and report the best of five repeats of half a second. The best of shorter repeats is lower on
+//! a machine with occasional disturbances.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +14,8 @@ use super::Arguments;
 use super::peers::{Measure, Unit, Values, bench, head, rounds, table};
 use crate::program;
 
-/// Bytes that are walked over, and rounds unless the command line says otherwise. Memory that a host
-/// shares out is a tenth faster or slower from one round to the next, so that few would not tell
-/// three percent; caches are steady.
+/// Bytes to walk over, and default rounds. Memory of a virtual machine is up to a tenth faster or slower from one round
+/// to the next, so few rounds would not resolve three percent. Caches are steady.
 const FOOTPRINTS: [(u64, u32); 4] = [
     (16 << 10, 10),
     (256 << 10, 10),
@@ -53,7 +52,7 @@ fn ours(lab: &Path, bytes: u64) -> Result<Values> {
     Ok([("hugewise".to_owned(), seconds.context("no latency")?)].into())
 }
 
-/// Over all lines of the footprint in an order that spares no translation, as ours is.
+/// Walks all lines of the footprint in an order that avoids no translation, like ours.
 fn theirs(program: &Path, bytes: u64) -> Result<Values> {
     let size = bytes.to_string();
     let output = Command::new(program)

@@ -1,5 +1,5 @@
-//! How the time of a verb grows with what it reads: an exponent, and the size from which it is no longer linear. Sizes
-//! for which the machine has no room are left out.
+//! Measures the growth of a verb's time with its input: an exponent, and the size from which it is no longer linear.
+//! Sizes that do not fit into the machine are left out.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -17,16 +17,16 @@ mod subject;
 
 use subject::{AXES, Axis, Place, Takes};
 
-/// Runs of each size, unless `--pairs` says otherwise; the median counts.
+/// The default number of runs of each size without `--pairs`; the median counts.
 const RUNS: u32 = 3;
 
-/// Time grows faster than what is read where ten times as much takes more than sixteen times as long.
+/// Growth is steep if ten times the input takes more than sixteen times as long.
 const STEEP: f64 = 1.2;
 
-/// File descriptors that a verb needs for itself.
+/// File descriptors that a verb needs for other purposes.
 const SPARE_DESCRIPTORS: u64 = 100;
 
-/// What is less than this share of the time that a verb takes of nothing says nothing of its growth.
+/// Differences below this share of the verb's time for empty input are noise.
 const NOISE: f64 = 0.2;
 
 /// Measures, and prints a table in Markdown.
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A size and the seconds that the verb took of it.
+/// A size and the verb's time for it, in seconds.
 type Point = (u64, f64);
 
 fn points(arguments: &Arguments, axis: &Axis, place: &Place<'_>) -> Result<Vec<Point>> {
@@ -62,7 +62,7 @@ fn points(arguments: &Arguments, axis: &Axis, place: &Place<'_>) -> Result<Vec<P
     sizes.map(point).collect()
 }
 
-/// The largest size that there is room for.
+/// Returns the largest size that fits.
 fn most(takes: Takes) -> Result<u64> {
     Ok(match takes {
         Takes::Little => u64::MAX,
@@ -75,7 +75,7 @@ fn most(takes: Takes) -> Result<u64> {
     })
 }
 
-/// The wall time of a command. One that watches for a time of its own is measured with it.
+/// Returns the wall time of a command. For a command with a fixed watching time, that time is included.
 fn seconds(words: &subject::Words) -> Result<f64> {
     let (name, rest) = words.line.split_first().context("no command")?;
     let mut command = Command::new(name);
@@ -112,7 +112,7 @@ fn row(axis: &Axis, points: &[Point]) -> Result<String> {
     ))
 }
 
-/// Logarithms of how much more there is than at the first size, and how much longer it takes.
+/// Returns logarithms of the growth in size and in time, relative to the first size.
 fn growth(points: &[Point]) -> Vec<(u64, f64, f64)> {
     let Some(&(least, base)) = points.first() else {
         return Vec::new();
@@ -124,7 +124,7 @@ fn growth(points: &[Point]) -> Vec<(u64, f64, f64)> {
     points.iter().skip(1).filter_map(more).collect()
 }
 
-/// The slope of the line of least squares.
+/// Returns the slope of the least-squares line.
 fn exponent(growth: &[(u64, f64, f64)]) -> Option<f64> {
     let count = growth.len() as f64;
     let mean = |of: fn(&(u64, f64, f64)) -> f64| growth.iter().map(of).sum::<f64>() / count;
@@ -134,7 +134,7 @@ fn exponent(growth: &[(u64, f64, f64)]) -> Option<f64> {
     (growth.len() > 1).then_some(across / wide)
 }
 
-/// The first size at the end of a steep stretch.
+/// Returns the first size at the end of a steep section.
 fn leaves_linear(growth: &[(u64, f64, f64)]) -> Option<u64> {
     let steep =
         |pair: &&[(u64, f64, f64)]| (pair[1].2 - pair[0].2) > STEEP * (pair[1].1 - pair[0].1);

@@ -1,4 +1,4 @@
-//! Workloads of the laboratory that take their own time, and say how often they did what they do.
+//! Workloads of the laboratory that measure their time, and report how often they did their operation.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Load {
     verb: &'static str,
-    /// What it does to each page, in the singular: `fault`.
+    /// Its operation on each page, in the singular: `fault`.
     pub each: &'static str,
     /// Pages of each pass.
     pages: u64,
-    /// Passes that are counted; one before them is not.
+    /// Counted passes; one uncounted pass runs before them.
     repeat: u64,
     options: Vec<String>,
 }
 
 impl Load {
-    /// Small page faults, with so many steps of work after each.
+    /// Small page faults, with this amount of work after each.
     pub fn pace(pages: u64, repeat: u64, work: u64) -> Self {
         Self {
             verb: "pace",
@@ -27,7 +27,7 @@ impl Load {
         }
     }
 
-    /// Pages of a file without content in `folder`, read by a member of the cgroup `group`.
+    /// Pages of an empty (sparse) file in `folder`, read by a member of the cgroup `group`.
     pub fn pressure(pages: u64, repeat: u64, folder: &Path, group: &Path) -> Self {
         let options = [
             "--folder".to_owned(),
@@ -44,7 +44,7 @@ impl Load {
         }
     }
 
-    /// The same, shorter by a factor.
+    /// Returns the same load, shorter by a factor.
     pub fn shorter(&self, factor: u64) -> Self {
         Self {
             pages: self.pages.div_ceil(factor),
@@ -52,17 +52,17 @@ impl Load {
         }
     }
 
-    /// How often it does what it does, at the least.
+    /// Returns the minimum number of its operations.
     pub fn times(&self) -> u64 {
         self.pages * self.repeat
     }
 
-    /// All of its processor time by that of the passes that are counted.
+    /// Returns the ratio of its total CPU time to that of the counted passes.
     pub fn whole(&self) -> f64 {
         (self.repeat + 1) as f64 / self.repeat as f64
     }
 
-    /// Its command line; what it has to say goes into the file `out`.
+    /// Returns its command line; its output goes into the file `out`.
     pub fn words(&self, lab: &Path, out: &str) -> Vec<String> {
         let mut words = vec![lab.display().to_string(), self.verb.to_owned()];
         for (name, value) in [

@@ -1,8 +1,8 @@
-//! The loops of `hugewise bench memory` against other programs that measure the same: in each
-//! round every program once, in a shuffled order, and ratios by rounds.
+//! Measures the loops of `hugewise bench memory` against other programs for the same task: each program once per round,
+//! in a shuffled order, and ratios by rounds.
 //!
-//! All get the same pages: the laboratory asks for none (`plain`), as the others do. All write
-//! and copy the same: what of `perf` copies or writes zeros stands beside what of ours does so.
+//! All get the same pages: the laboratory requests none (`plain`), like the others. All write and copy the same: loops
+//! of `perf` that copy or write zeros are compared with ours that do so.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,15 +14,15 @@ use super::Arguments;
 use super::peers::{Measure, Unit, Values, bench, head, rounds, table};
 use crate::program;
 
-/// Rounds, unless the command line says otherwise.
+/// The default number of rounds.
 const ROUNDS: u32 = 10;
-/// The block of copies and fills.
+/// The block of copies and fills, in bytes.
 const BLOCK: u64 = 1 << 30;
-/// Loops of a call of `perf bench mem memcpy`, of which it tells the mean.
+/// Loops of one `perf bench mem memcpy` call, which reports their mean.
 const COPIES: u32 = 3;
-/// And of one of `memset`: so many that its first, which differs, weighs little.
+/// Loops of one `memset` call: enough to make the different first one negligible.
 const FILLS: u32 = 17;
-/// `perf` calls 2^30 bytes a GB.
+/// `perf` defines a GB as 2^30 bytes.
 const GB_OF_PERF: f64 = 1_073_741_824.0;
 
 /// Measures, and prints a table in Markdown.
@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What is compared: its name, our cells, and what `perf` does of the same.
+/// One comparison: its name, our cells, and the equivalent of `perf`.
 type Comparison = (&'static str, Cells, fn() -> Result<Values>);
 
 fn comparisons() -> Result<[Comparison; 3]> {
@@ -74,14 +74,14 @@ fn kernels(operation: &str) -> Result<&'static [&'static str]> {
     Ok(known.kernels(std::env::consts::ARCH))
 }
 
-/// What the laboratory measures in one round.
+/// The laboratory's measurements of one round.
 struct Cells {
     operation: &'static str,
     kernels: Vec<&'static str>,
     source: &'static str,
 }
 
-/// Bytes a second of every kernel that this processor has.
+/// Returns the bytes per second of every kernel supported by this processor.
 fn of_lab(lab: &Path, ours: &Cells) -> Result<Values> {
     let Cells {
         operation, source, ..
@@ -101,10 +101,9 @@ fn of_lab(lab: &Path, ours: &Cells) -> Result<Values> {
     Ok(values)
 }
 
-/// What `perf bench mem memset` takes for bytes that are not zero. Its first loop writes zeros,
-/// the second ones, and so on (`do_memset`, tools/perf/bench/mem-functions.c), and it tells the
-/// mean of all; a processor may write zeros much faster. So the first loop's time, as a call of
-/// one loop has it, is taken off that of many.
+/// Returns the speed of `perf bench mem memset` for non-zero bytes. Its first loop writes zeros, the second ones, and
+/// so on (`do_memset`, tools/perf/bench/mem-functions.c), and it reports the mean of all. A processor can write zeros
+/// much faster, so the time of one loop, from a separate call, is subtracted from that of many.
 fn perf_fills() -> Result<Values> {
     let (many, one) = (of_perf("memset", FILLS)?, of_perf("memset", 1)?);
     let others = f64::from(FILLS - 1);
@@ -115,8 +114,8 @@ fn perf_fills() -> Result<Values> {
     Ok(rest.collect())
 }
 
-/// Bytes a second of every function that `perf bench mem` has. It counts a copied byte once, as
-/// we do, and touches its memory before it measures; what it copies are zeros.
+/// Returns the bytes per second of every function of `perf bench mem`. It counts a copied byte once, like ours, and
+/// touches its memory before it measures. It copies zeros.
 fn of_perf(what: &str, loops: u32) -> Result<Values> {
     let output = Command::new("perf")
         .args(["bench", "mem", what, "--size", "1GB", "--function", "all"])

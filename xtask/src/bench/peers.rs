@@ -1,4 +1,4 @@
-//! Programs that measure the same, in the same rounds, and what the laboratory says beside them.
+//! Runs programs that measure the same quantity in the same rounds, next to the laboratory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::Arguments;
 use super::rounds::{in_rounds, interval, ratio};
 
-/// Values of one round, by program; those of others begin with another name than `hugewise`.
+/// Values of one round, by program; the names of other programs do not begin with `hugewise`.
 pub type Values = BTreeMap<String, f64>;
-/// Runs one program, which may tell of several of its functions.
+/// Runs one program, which can report several of its functions.
 pub type Measure<'a> = &'a mut dyn FnMut() -> Result<Values>;
 
-/// What all programs told in each round.
+/// Returns the results of all programs in each round.
 pub fn rounds(
     arguments: &Arguments,
     usual: u32,
@@ -34,7 +34,7 @@ pub fn rounds(
     Ok(told)
 }
 
-/// The metrics of each cell.
+/// Returns the metrics of each cell.
 pub fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>> {
     let output = Command::new(lab)
         .args(["bench", suite, "--cells", cells])
@@ -51,13 +51,13 @@ pub fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Va
     lines.collect()
 }
 
-/// The head of the table.
+/// Prints the head of the table.
 pub fn head() {
     println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
     println!("|---|---|--:|--:|---|--:|");
 }
 
-/// What is compared, and which of it is better.
+/// The compared quantity, and its better direction.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Unit {
     /// Bytes a second: more.
@@ -66,7 +66,7 @@ pub enum Unit {
     Latency,
 }
 
-/// Every program beside the best of the others, by medians.
+/// Compares every program with the best of the others, by medians.
 pub fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
     let first = rounds.first().context("no round")?;
     let of = |name: &str| -> Vec<f64> {

@@ -1,13 +1,12 @@
-//! Several commands in the same rounds, and what one takes of another.
+//! Several commands in the same rounds, and the cost of one relative to another.
 
 use anyhow::Result;
 use hugewise_experiment::run::stats::{ALPHA, Shift, paired};
 
 use super::Arguments;
 
-/// Measures `count` things, each once in every round, in an order thrown for each: what each
-/// took, round by round. The first round warms the page cache and the host's memory, and is left
-/// out.
+/// Measures `count` things once per round, in random order, and returns the results by round. The first round warms the
+/// page cache and the host's memory, and is left out.
 pub fn in_rounds<C>(
     arguments: &Arguments,
     usual: u32,
@@ -29,7 +28,7 @@ pub fn in_rounds<C>(
     Ok(took)
 }
 
-/// What one takes of the other, pair by pair: the shift of the log ratios, as a ratio again.
+/// Returns the ratio of one to the other, by pairs: the shift of the log ratios, converted back to a ratio.
 pub fn ratio(
     one: impl IntoIterator<Item = f64>,
     other: impl IntoIterator<Item = f64>,
@@ -44,7 +43,7 @@ pub fn ratio(
     })
 }
 
-/// Both ends, where there are values enough for them.
+/// Returns both ends, if there are enough values.
 pub fn interval(shift: &Shift, digits: usize) -> Option<String> {
     let (low, high) = shift.interval?;
     Some(format!("{low:.digits$} to {high:.digits$}"))

@@ -1,5 +1,5 @@
-//! What `hugewise stat` costs, against `perf stat` on the same events and against the bare workload:
-//! paired ratios of wall time in one run.
+//! Measures the cost of `hugewise stat`, against `perf stat` on the same events and against the bare workload: paired
+//! ratios of wall time in one run.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::rounds::{in_rounds, interval, ratio};
 use super::{Arguments, run_bare};
 use crate::program;
 
-/// The commands of a table; what they are compared with has its place.
+/// The indices of the baselines among the commands of a table.
 const BARE: usize = 0;
 const PERF: usize = 1;
 
@@ -43,12 +43,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What both are asked to count.
+/// The events that both count.
 enum Events {
-    /// There is no hardware: `stat` counts faults by the kernel's accounting, and perf by the
-    /// events that stand for it.
+    /// Without hardware counters: `stat` counts faults from the kernel's accounting, and perf with the equivalent
+    /// events.
     Software,
-    /// Those of the first group that fits the counters, by the names that both know.
+    /// The first event group that fits the counters, by names common to both.
     Hardware(Vec<String>),
 }
 
@@ -60,7 +60,7 @@ impl Events {
         }
     }
 
-    /// Names for `-e`; none where there is nothing to name.
+    /// Returns names for `-e`; `None` if there are none.
     fn for_stat(&self) -> Option<String> {
         match self {
             Self::Software => None,
@@ -80,7 +80,7 @@ impl Events {
     }
 }
 
-/// What the program counts here, as a recording of nothing says.
+/// Returns the events that the program counts on this machine, from an empty recording.
 fn events(program: &Path) -> Result<Events> {
     let output = Command::new(program)
         .args(["stat", "--quiet", "--format", "json", "--", "true"])
@@ -124,8 +124,7 @@ fn table(
     Ok(())
 }
 
-/// The bare workload, perf and `stat` with one summary, and both with a line every tenth of a
-/// second.
+/// Returns the bare workload, perf and `stat` with one summary, and both with a line every tenth of a second.
 fn commands(
     program: &Path,
     events: &Events,

@@ -1,4 +1,4 @@
-//! What tracing the whole machine takes, against what else can: paired within rounds.
+//! Measures the cost of tracing the whole machine, compared with other tools, paired within rounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use super::watched::{self, Folder};
 use super::watcher::Watcher;
 use crate::program;
 
-/// Pages of the file that is read at a cgroup's limit, and passes.
+/// Pages and passes of the file that is read at a cgroup's limit.
 const FILE: (u64, u64) = (65_536, 4);
 
 /// The cgroup's limit, in bytes: an eighth of the file with pages of 4 KiB.
 const LIMIT: u64 = 32 << 20;
 
-/// What `hugewise trace` says as soon as it traces.
+/// Printed by `hugewise trace` once it traces.
 const BEGUN: &str = ": tracing ";
 
-/// bpftrace's page faults, of everything.
+/// bpftrace's page faults, system-wide.
 const BPFTRACE_FAULTS: &str = "software:page-faults:1 { @begun[tid] = nsecs; } \
     software:minor-faults:1 /@begun[tid]/ \
     { @latency = hist(nsecs - @begun[tid]); delete(@begun[tid]); }";
@@ -34,11 +34,11 @@ const BPFTRACE_RECLAIM: &str = "tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin 
     { @begun[tid] = nsecs; } tracepoint:vmscan:mm_vmscan_memcg_reclaim_end /@begun[tid]/ \
     { @latency = hist(nsecs - @begun[tid]); delete(@begun[tid]); }";
 
-/// Begin and end of the same for perf.
+/// The begin and end events of the same reclaims, for perf.
 const RECLAIM_EVENTS: &str =
     "vmscan:mm_vmscan_memcg_reclaim_begin,vmscan:mm_vmscan_memcg_reclaim_end";
 
-/// Others need tracefs for tracepoints. It is mounted for them alone.
+/// Other tools need tracefs for tracepoints. It is mounted only for them.
 const WITH_TRACEFS: &str = "test -d /sys/kernel/tracing/events || \
     mount -t tracefs none /sys/kernel/tracing; exec \"$@\"";
 
@@ -67,12 +67,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     bench(&slow, "fault", faults(&own))?;
     println!("\nAllocations at the limit of a cgroup:\n");
     let group = Group::new(LIMIT)?;
-    // Not where temporary files are: those may lie in memory, and be no cache.
+    // Not the folder of temporary files: it can be in memory, without a page cache.
     let pressure = Load::pressure(FILE.0, FILE.1, Path::new("target"), &group.0);
     bench(&pressure, "cgroup_reclaim", reclaim(&own))
 }
 
-/// The program itself as a watcher.
+/// The program as a watcher.
 struct Own<'a> {
     program: &'a Path,
     folder: &'a Folder,
@@ -154,8 +154,8 @@ fn reclaim(own: &Own<'_>) -> Vec<Watcher> {
     all
 }
 
-/// How often the program sees a point while a workload runs: what is not seen costs nothing,
-/// and would win.
+/// Returns how often the program observes a point while a workload runs: a missed event costs nothing, and would look
+/// cheap.
 fn seen(program: &Path, lab: &Path, folder: &Folder, load: &Load, point: &str) -> Result<u64> {
     let own = Own { program, folder };
     own.watcher("", &[point_preset(point)])
@@ -180,7 +180,7 @@ fn point_preset(point: &str) -> &str {
     }
 }
 
-/// A memory cgroup with a limit; gone with the value.
+/// A memory cgroup with a limit; removed on drop.
 struct Group(PathBuf);
 
 impl Group {

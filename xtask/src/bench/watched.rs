@@ -14,10 +14,10 @@ use super::load::Load;
 use super::rounds::{in_rounds, interval, ratio};
 use super::watcher::{Watcher, succeed};
 
-/// Rounds, unless `--pairs` says otherwise: enough for an interval, in a few minutes.
+/// The default number of rounds without `--pairs`: enough for an interval, in a few minutes.
 const ROUNDS: u32 = 10;
 
-/// A folder for what watchers write; gone with the value.
+/// A folder for the output of watchers; removed on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -38,17 +38,17 @@ impl Drop for Folder {
     }
 }
 
-/// What one run took, in nanoseconds for each page.
+/// The cost of one run, in nanoseconds per page.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: f64,
-    /// Processor time of the workload, what the kernel does for the watcher included.
+    /// CPU time of the workload, including the kernel's work for the watcher.
     workload: f64,
-    /// Processor time of the watcher, its start and its report included.
+    /// CPU time of the watcher, including its start and its report.
     watcher: f64,
 }
 
-/// Prints what each watcher adds, in rows of Markdown.
+/// Prints the cost of each watcher, in rows of Markdown.
 pub fn table(
     arguments: &Arguments,
     lab: &Path,
@@ -77,7 +77,7 @@ pub fn table(
     Ok(())
 }
 
-/// Costs by watcher, and last those of the bare workload.
+/// Returns costs by watcher, with those of the bare workload last.
 fn measure(
     arguments: &Arguments,
     lab: &Path,
@@ -113,7 +113,7 @@ fn row(watcher: &Watcher, costs: &[Cost], bare: &[Cost]) -> Result<String> {
     ))
 }
 
-/// Runs the workload once, bare where there is no watcher.
+/// Runs the workload once, bare if there is no watcher.
 fn run(lab: &Path, folder: &Folder, load: &Load, watcher: Option<&Watcher>) -> Result<Cost> {
     let load = load.shorter(watcher.map_or(1, |watcher| watcher.shorter));
     let out = folder.file("said");
@@ -129,7 +129,7 @@ fn run(lab: &Path, folder: &Folder, load: &Load, watcher: Option<&Watcher>) -> R
     let [times, wall, processor] = numbers(&said)?;
     ensure!(times >= load.times() as f64, "the laboratory said {said:?}");
     let each = |time: f64| time / times;
-    // The laboratory's first pass is not in what it says.
+    // The laboratory does not report its first pass.
     let whole = processor * load.whole();
     Ok(Cost {
         wall: each(wall),
@@ -138,7 +138,7 @@ fn run(lab: &Path, folder: &Folder, load: &Load, watcher: Option<&Watcher>) -> R
     })
 }
 
-/// How often, wall time and processor time, of a line as the laboratory writes it.
+/// Parses count, wall time and CPU time from an output line of the laboratory.
 fn numbers(said: &str) -> Result<[f64; 3]> {
     let words: Vec<&str> = said.split_whitespace().collect();
     let [_, times, "wall_ns", wall, "processor_ns", processor] = words[..] else {
@@ -147,7 +147,7 @@ fn numbers(said: &str) -> Result<[f64; 3]> {
     Ok([times.parse()?, wall.parse()?, processor.parse()?])
 }
 
-/// The pace with as much work after each page that there are about so many faults a second.
+/// Adds work after each page, to reach about this number of faults per second.
 pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Load> {
     const STEPS: u64 = 100_000;
     let wall =
@@ -159,7 +159,7 @@ pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Load> {
     Ok(Load::pace(1_000, 9, work as u64))
 }
 
-/// Processor time of all children that were waited for, in nanoseconds.
+/// Returns the CPU time of all waited-for children, in nanoseconds.
 fn children_ns() -> Result<f64> {
     let children = read_pid_stat(&Root::real(), std::process::id())?.children;
     let ticks = children.user_ticks + children.system_ticks;

@@ -1,4 +1,4 @@
-//! Something that watches a workload, and how the two are brought together.
+//! A tool that watches a workload, and how to combine the two.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -6,30 +6,30 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Something that watches a command, or the machine while the command runs.
+/// A tool that watches a command, or the machine while the command runs.
 pub struct Watcher {
-    /// What it is called in the table.
+    /// Its name in the table.
     pub name: String,
-    /// What one has of it.
+    /// The data that it delivers.
     pub delivers: String,
     words: Vec<String>,
     takes: Takes,
-    /// The workload is shorter by this factor, for one that would take minutes.
+    /// The factor by which its workload is shorter, for a tool that would take minutes.
     pub shorter: u64,
 }
 
-/// How it takes the command.
+/// How it gets the command.
 enum Takes {
     /// As its last words.
     Words,
-    /// As its last word, one line.
+    /// As its last argument, in one line.
     Line,
-    /// Not at all: it watches from when stderr holds this until it is interrupted.
+    /// Not at all: it watches from the time when stderr contains this text until it is interrupted.
     Nothing(&'static str),
 }
 
 impl Watcher {
-    /// One that takes the command as its last words.
+    /// Creates a watcher that takes the command as its last arguments.
     pub fn before(name: &str, delivers: &str, words: Vec<String>) -> Self {
         Self {
             name: name.to_owned(),
@@ -40,7 +40,7 @@ impl Watcher {
         }
     }
 
-    /// One that takes the command as its last word.
+    /// Creates a watcher that takes the command as its last argument.
     pub fn around(name: &str, delivers: &str, words: Vec<String>) -> Self {
         Self {
             takes: Takes::Line,
@@ -48,7 +48,7 @@ impl Watcher {
         }
     }
 
-    /// One that watches the machine, from when it says `begun` until it is interrupted.
+    /// Creates a watcher of the machine, active from the time when it prints `begun` until it is interrupted.
     pub fn beside(name: &str, delivers: &str, words: Vec<String>, begun: &'static str) -> Self {
         Self {
             takes: Takes::Nothing(begun),
@@ -56,12 +56,12 @@ impl Watcher {
         }
     }
 
-    /// The same with a workload that is shorter by a factor.
+    /// Returns the same watcher with a workload shorter by a factor.
     pub fn shorter_by(self, shorter: u64) -> Self {
         Self { shorter, ..self }
     }
 
-    /// Runs a workload while this watches it.
+    /// Runs a workload under this watcher.
     pub fn run(&self, workload: Vec<String>) -> Result<()> {
         let Takes::Nothing(begun) = self.takes else {
             return succeed(&self.command(workload));
@@ -82,7 +82,7 @@ impl Watcher {
     }
 }
 
-/// Runs a command without a word to or from it.
+/// Runs a command without input or output.
 pub fn succeed(words: &[String]) -> Result<()> {
     let status = quietly(words)?.stderr(Stdio::null()).status();
     let status = status.with_context(|| format!("starting {}", words[0]))?;
@@ -100,7 +100,7 @@ fn quietly(words: &[String]) -> Result<Command> {
     Ok(command)
 }
 
-/// A watcher that runs beside the workload.
+/// A watcher that runs concurrently with the workload.
 struct Beside {
     child: Child,
     /// Held open, so that it never writes to a closed pipe.

@@ -1,4 +1,4 @@
-//! One simulated experiment, through the plan, the decisions and the tables of the real ones.
+//! One simulated experiment, using the plan, decisions and tables of real ones.
 
 use std::collections::BTreeMap;
 
@@ -20,25 +20,25 @@ pub struct Scenario {
     pub noise: Noise,
     pub truth: Truth,
     pub threshold: f64,
-    /// How many policies there are, with the baseline.
+    /// The number of policies, including the baseline.
     pub policies: usize,
     pub max_rounds: u32,
 }
 
-/// What every policy but the baseline does to the time of a trial.
+/// The effect of every policy but the baseline on the time of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Truth {
-    /// Each trial takes so much longer: 0.03 is 3 %.
+    /// Each trial takes longer by this share: 0.03 is 3 %.
     Shift(f64),
-    /// The usual trial takes `usual` times as long, and a share of them `rare` times.
+    /// The usual trial takes `usual` times as long, and a share of the trials `rare` times.
     Shape { usual: f64, share: f64, rare: f64 },
-    /// Trials use huge pages, and take `cold` times as long where the last such trial ended more
-    /// than half a second before; `warm` times where not.
+    /// Trials use huge pages. They take `cold` times as long if the last such trial ended more than half a second
+    /// before, and `warm` times otherwise.
     CarryOver { warm: f64, cold: f64 },
 }
 
 impl Truth {
-    /// By how much each trial takes longer, as a share.
+    /// Returns by how much each trial takes longer, as a share.
     pub fn shift(self) -> f64 {
         match self {
             Self::Shift(effect) => effect,
@@ -46,29 +46,29 @@ impl Truth {
         }
     }
 
-    /// Whether whatever is claimed is an error.
+    /// Returns true if every claim is an error.
     pub fn is_nothing(self) -> bool {
         self == Self::Shift(0.0)
     }
 }
 
-/// How long a trial takes without noise and effect.
+/// The time of a trial without noise and effect, in seconds.
 pub(super) const SECONDS: f64 = 0.3;
 
-/// After so many simulated seconds memory is cold.
+/// The simulated seconds after which memory is cold.
 const COLD_AFTER: f64 = 0.5;
 
-/// What the experiment said in the end.
+/// The final result of the experiment.
 #[derive(Debug)]
 pub struct Outcomes {
     pub table: Table,
     pub trials: usize,
-    /// The trials after which a direction was known, or that there is none.
+    /// The number of trials after which a direction, or its absence, was known.
     pub shown_after: Option<usize>,
 }
 
 impl Scenario {
-    /// Runs it as an experiment runs: every round is looked at, and decided policies are left.
+    /// Runs like a real experiment: every round is evaluated, and decided policies are dropped.
     pub fn run(self, seed: u64) -> Result<Outcomes> {
         let mut record = Record::begin(self.header(seed));
         let mut machine = Machine {
@@ -151,14 +151,14 @@ impl Scenario {
     }
 }
 
-/// The machine on which it runs, with what it remembers.
+/// The simulated machine, with its state.
 struct Machine {
     noise: Stream,
     /// Seconds since the last trial with huge pages ended.
     since_huge: f64,
 }
 
-/// One trial: how long it took, and how much of its memory was huge.
+/// One trial: its time, and the huge part of its memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     seconds: f64,
@@ -218,7 +218,7 @@ pub(super) fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), r
     }
 }
 
-/// A machine of which nothing is known: the statistics may not depend on it.
+/// An unknown machine: the statistics must not depend on it.
 fn nowhere() -> Host {
     Host {
         kernel: String::new(),
@@ -260,13 +260,13 @@ fn nowhere() -> Host {
 }
 
 impl Outcomes {
-    /// How many policies were given one of these answers.
+    /// Returns the number of policies with one of these answers.
     pub fn count(&self, answers: &[PolicyAnswer]) -> usize {
         let given = self.table.verdict.policies.values();
         given.filter(|answer| answers.contains(answer)).count()
     }
 
-    /// Whether the interval of the first policy holds the true ratio; `None` without one.
+    /// Returns true if the interval of the first policy contains the true ratio; `None` without an interval.
     pub fn covers(&self, ratio: f64) -> Option<bool> {
         let rows = &mut self.table.comparisons.iter();
         let row =
@@ -275,13 +275,13 @@ impl Outcomes {
         Some(low <= ratio && ratio <= high)
     }
 
-    /// The share of slow runs of the first policy that its answer does not exclude.
+    /// Returns the share of slow runs of the first policy that its answer does not exclude.
     pub fn unseen(&self) -> Option<f64> {
         let runs = self.table.verdict.runs.values().next();
         runs.map(|runs| runs.worse_at_most)
     }
 
-    /// Whether the order of the trials was found to matter.
+    /// Returns true if the order of the trials was found to matter.
     pub fn order_matters(&self) -> bool {
         let order = self.table.verdict.order.as_ref();
         order.is_some_and(compare::Order::matters)

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use fastrand::Rng;
 
-/// A kind of noise. What it does is in [`Noise::label`], which the table prints.
+/// A kind of noise. [`Noise::label`], which the table prints, describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
     /// Independent lognormal, hardly any.
@@ -17,7 +17,7 @@ pub enum Noise {
     Drift,
     /// A wave of seventeen trials.
     Wave,
-    /// Each trial remembers the last.
+    /// Each trial depends on the last.
     Autocorrelated,
     /// Two speeds, as with and without a neighbour on the core.
     Bimodal,
@@ -44,7 +44,7 @@ impl Noise {
         Self::Recorded,
     ];
 
-    /// The kind with its figures.
+    /// Returns the kind with its parameters.
     pub fn label(self) -> &'static str {
         match self {
             Self::Still => "independent, sd 0.3 %",
@@ -61,24 +61,23 @@ impl Noise {
     }
 }
 
-/// One machine's noise, trial after trial in the order in which they run.
+/// One machine's noise, trial after trial in running order.
 #[derive(Debug)]
 pub struct Stream {
     noise: Noise,
     random: Rng,
     trials: f64,
     memory: f64,
-    /// Where the wave begins, in turns.
+    /// The start of the wave, in turns.
     phase: f64,
     is_busy: bool,
-    /// Where the replay of [`RECORDED`] is.
+    /// The position in the replay of [`RECORDED`].
     replay: usize,
 }
 
-/// Times in seconds, in the order in which they were measured.
+/// Times in seconds, in the order of measurement.
 const RECORDED: &str = include_str!("noise/recorded.txt");
-/// A replay goes on for so many trials on average, then begins elsewhere: the stationary
-/// bootstrap (Politis and Romano, 1994).
+/// The mean length of a replayed block, in trials: the stationary bootstrap (Politis and Romano, 1994).
 const BLOCK: f64 = 25.0;
 
 fn recorded() -> &'static [f64] {
@@ -92,7 +91,7 @@ fn recorded() -> &'static [f64] {
 }
 
 impl Stream {
-    /// The noise of one simulated machine.
+    /// Creates the noise of one simulated machine.
     pub fn new(noise: Noise, seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let memory = 0.03 * normal(&mut random);
@@ -108,7 +107,7 @@ impl Stream {
         }
     }
 
-    /// The logarithm of the factor on the next trial's time.
+    /// Returns the logarithm of the factor on the next trial's time.
     pub fn draw(&mut self) -> f64 {
         self.trials += 1.0;
         let plain = normal(&mut self.random);
@@ -154,18 +153,18 @@ impl Stream {
         if self.uniform() < chance { value } else { 0.0 }
     }
 
-    /// Above 0 and at most 1.
+    /// Returns a number above 0 and at most 1.
     pub fn uniform(&mut self) -> f64 {
         uniform(&mut self.random)
     }
 }
 
-/// Above 0 and at most 1, so that it has a logarithm.
+/// Returns a number above 0 and at most 1, so that it has a logarithm.
 fn uniform(random: &mut Rng) -> f64 {
     1.0 - random.f64()
 }
 
-/// Standard normal, after Box and Muller.
+/// Returns a standard normal number, after Box and Muller.
 pub(super) fn normal(random: &mut Rng) -> f64 {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()

@@ -7,7 +7,7 @@ use super::simulated::{Column, Figure, Page, Row, percent};
 use super::tools::Tool;
 use super::{Name, THRESHOLD, Tally};
 
-/// The rounds that an experiment has by default.
+/// The default number of rounds of an experiment.
 const ROUNDS: u32 = 40;
 
 /// All of them.
@@ -15,7 +15,7 @@ pub(super) fn all() -> [Page; 6] {
     [errors(), power(), trials(), peers(), shapes(), order()]
 }
 
-/// What users get by default: one policy beside the baseline.
+/// Returns the default experiment: one policy and the baseline.
 fn usual(noise: Noise, truth: Truth) -> Scenario {
     Scenario {
         noise,
@@ -52,7 +52,7 @@ fn strict(scenario: Scenario) -> Scenario {
     }
 }
 
-/// As many trials as a rival may have.
+/// Allows as many trials as a rival can use.
 fn long(scenario: Scenario) -> Scenario {
     with_rounds::<160>(scenario)
 }
@@ -116,7 +116,7 @@ fn errors() -> Page {
     }
 }
 
-/// A row for each noise and each effect.
+/// Returns a row for each noise and each effect.
 fn shifts(effects: &[f64]) -> Vec<Row> {
     let row = |noise: Noise, effect: f64| Row {
         labels: vec![format!("{}, {:.0} %", noise.label(), effect * 100.0)],
@@ -150,7 +150,7 @@ fn trials() -> Page {
     let column = |head, figure| Column { head, figure };
     Page {
         name: Name::Trials,
-        title: "Trials that an effect takes, beside the best rivals, of at most 640",
+        title: "Trials for an effect, compared with the best rivals, of at most 640",
         labels: &["noise, effect"],
         rows: shifts(&[0.02, 0.05, 0.10]),
         columns: vec![
@@ -189,7 +189,7 @@ fn peers() -> Page {
         figure: Figure::Claims(rival),
     };
     let ours = ours("hugewise (40 rounds)", as_is, |tally| {
-        // Without an effect any claim counts, and with one that it is worse.
+        // Without an effect any claim counts; with one, only the claim that it is worse.
         percent(tally.percent(tally.found))
     });
     let rivals = [
@@ -211,7 +211,7 @@ fn peers() -> Page {
     }
 }
 
-/// The usual run, the share of rare ones and what those take, all times the baseline.
+/// The usual run, the share of rare runs and their duration, each relative to the baseline.
 const SHAPES: [(f64, f64, f64); 9] = [
     (1.0, 0.05, 1.5),
     (1.0, 0.10, 1.5),

@@ -1,5 +1,5 @@
-//! Real experiments whose truth is known: the laboratory does a fixed amount of work, and the
-//! policy, a variable of its environment, plants an effect on it.
+//! Real experiments with known truth: the laboratory does a fixed amount of work. The policy, an environment variable,
+//! adds an effect to it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,22 +12,22 @@ use hugewise_experiment::run::stats::median;
 use super::table::Table;
 use crate::program;
 
-/// What a policy does to the work of the laboratory.
+/// The effect of a policy on the work of the laboratory.
 struct Planted {
     /// The last part of the table's name.
     name: &'static str,
     title: &'static str,
-    /// The value of the variable that plants it.
+    /// The value of the variable that produces it.
     value: &'static str,
     truth: Truth,
 }
 
-/// What is true of a planted effect.
+/// The truth of a planted effect.
 #[derive(Clone, Copy)]
 enum Truth {
     /// The factor on the work of every run.
     Every(f64),
-    /// So many times the work in a share of the runs.
+    /// A factor on the work of a share of the runs.
     Rare { factor: f64, share: f64 },
 }
 
@@ -61,14 +61,13 @@ const PLANTED: [Planted; 4] = [
     },
 ];
 
-/// A table with the name of its file and its title.
+/// A table with its file name and title.
 pub(super) type Named = (String, String, Table);
 
-/// Runs `count` experiments with each effect, each for `max_time` at most, and holds their answers
-/// against the truth.
+/// Runs `count` experiments with each effect, each for at most `max_time`, and compares their answers with the truth.
 ///
 /// # Errors
-/// When the program does not build, a trial fails, or a report lacks what is looked for.
+/// The program does not build, a trial fails, or a report lacks a required value.
 pub(super) fn tables(count: u32, max_time: &str) -> Result<impl Iterator<Item = Result<Named>>> {
     let program = program::build()?;
     let work = Work::measure(&program)?;
@@ -81,18 +80,18 @@ pub(super) fn tables(count: u32, max_time: &str) -> Result<impl Iterator<Item = 
     }))
 }
 
-/// How long the work of a run is meant to take.
+/// The intended work time of a run, in seconds.
 const WORK_SECONDS: f64 = 0.05;
 
 /// The work of one run.
 struct Work {
     command: Vec<OsString>,
-    /// A run without work, in seconds: no effect is planted on this part.
+    /// The time of a run without work, in seconds: no effect is planted on this part.
     start_seconds: f64,
 }
 
 impl Work {
-    /// As many steps as take [`WORK_SECONDS`] here.
+    /// Determines the number of steps that take [`WORK_SECONDS`] on this machine.
     fn measure(program: &Path) -> Result<Self> {
         const SAMPLE: usize = 20_000_000;
         let start_seconds = seconds(program, 0)?;
@@ -108,7 +107,7 @@ impl Work {
         WORK_SECONDS + self.start_seconds
     }
 
-    /// What `factor` times the work is to the time of a whole run.
+    /// Converts a factor on the work to a factor on the time of a whole run.
     fn ratio(&self, factor: f64) -> f64 {
         1.0 + (factor - 1.0) * WORK_SECONDS / self.seconds()
     }
@@ -124,7 +123,7 @@ fn work(program: &Path, steps: usize) -> Vec<OsString> {
     ]
 }
 
-/// How long so many steps usually take, as an experiment reads it.
+/// Returns the usual time of a number of steps, as an experiment measures it.
 fn seconds(program: &Path, steps: usize) -> Result<f64> {
     let flags = [
         "--policy",
@@ -139,7 +138,7 @@ fn seconds(program: &Path, steps: usize) -> Result<f64> {
     median(&read.collect::<Vec<_>>()).context("no wall time")
 }
 
-/// The metric that is judged.
+/// The evaluated metric.
 const WALL: &str = "wall_seconds";
 
 const HEAD: [&str; 7] = [
@@ -192,7 +191,7 @@ impl Planted {
 }
 
 impl Truth {
-    /// The true value of what is estimated.
+    /// Returns the true value of the estimate.
     fn ratio(self, work: &Work) -> f64 {
         match self {
             Self::Every(factor) => work.ratio(factor),
@@ -212,7 +211,7 @@ impl Truth {
     }
 }
 
-/// What one experiment said of the planted effect.
+/// The result of one experiment about the planted effect.
 struct Run {
     rounds: u32,
     trials: usize,
@@ -247,7 +246,7 @@ impl Run {
         })
     }
 
-    /// Whether the answer says what is not so.
+    /// Returns true if the answer is false.
     fn is_false(&self, truth: Truth) -> bool {
         match (self.answer, truth) {
             (PolicyAnswer::Better, _) => true,
@@ -266,7 +265,7 @@ impl Run {
         }
     }
 
-    /// Whether the answer names the effect.
+    /// Returns true if the answer names the effect.
     fn finds(&self, truth: Truth) -> bool {
         match truth {
             Truth::Every(factor) if factor <= 1.0 => self.answer == PolicyAnswer::NoDifference,
@@ -278,7 +277,7 @@ impl Run {
         }
     }
 
-    /// Whether the interval holds the truth; `None` without one.
+    /// Returns true if the interval contains the truth; `None` without an interval.
     fn holds(&self, truth: f64) -> Option<bool> {
         self.interval
             .map(|(low, high)| low <= truth && truth <= high)
@@ -314,7 +313,7 @@ fn name(answer: PolicyAnswer) -> &'static str {
     }
 }
 
-/// By how much more a ratio is than one.
+/// Returns the excess of a ratio over one, in percent.
 fn percent(ratio: f64) -> String {
     format!("{:+.2} %", (ratio - 1.0) * 100.0)
 }

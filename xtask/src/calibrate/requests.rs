@@ -1,5 +1,5 @@
-//! Percentiles of simulated requests: how often one is called different without an effect, and
-//! how often its interval holds a true one.
+//! Percentiles of simulated requests: how often one is reported as different without an effect, and how often its
+//! interval contains a true one.
 
 use std::time::Instant;
 
@@ -18,17 +18,17 @@ use super::side_by_side;
 use super::table::{SECONDS_TAKEN, Table, seconds_since};
 
 const METRIC: &str = "latency_seconds";
-/// Rounds of an experiment, a row each.
+/// Rounds of an experiment, one row each.
 const ROUNDS: [u32; 3] = [10, 20, 40];
 /// Requests of a trial.
 const REQUESTS: u32 = 1_500;
-/// What every request takes under the policy, times the baseline, where there is an effect.
+/// The factor on the time of every request under the policy, if there is an effect.
 const EFFECT: f64 = 1.1;
 
-/// The table, of so many experiments without an effect and so many with one in each row.
+/// Returns the table; each row has this number of experiments without an effect, and as many with one.
 ///
 /// # Errors
-/// When the statistics refuse a simulated record.
+/// The statistics refuse a simulated record.
 pub(super) fn table(experiments: u32) -> Result<Table> {
     let row = |rounds: u32| -> Result<Vec<String>> {
         let begun = Instant::now();
@@ -77,7 +77,7 @@ fn is_different(row: &Comparison) -> bool {
     matches!(row.change, Change::Higher | Change::Lower)
 }
 
-/// Whether the interval holds the effect; `None` without one.
+/// Returns true if the interval contains the effect; `None` without an interval.
 fn holds(row: &Comparison) -> Option<bool> {
     let (low, high) = row.low.zip(row.high)?;
     Some(low <= EFFECT && EFFECT <= high)
@@ -96,8 +96,8 @@ fn percentiles(seed: u64, rounds: u32, factor: f64) -> Result<Vec<Comparison>> {
         .collect())
 }
 
-/// Requests as a shared machine gives them: rounds drift by 10 %, trials differ by 3 % as a whole,
-/// and one request in forty is stalled.
+/// Simulates requests on a shared machine: rounds drift by 10 %, trials differ by 3 % as a whole, and one request in
+/// forty stalls.
 fn record(seed: u64, rounds: u32, factor: f64) -> Record {
     let scenario = Scenario {
         noise: Noise::Still,

@@ -1,4 +1,4 @@
-//! Rival tests at their best: the runs are shuffled for them, and what they have to know beforehand is known.
+//! Rival tests at their best: their runs are shuffled, and they get all parameters that they need in advance.
 
 use anyhow::Result;
 use hugewise_experiment::run::stats::{ALPHA, FEWEST_FOR_A_MEAN, radius_of_mean};
@@ -8,31 +8,31 @@ use super::noise::{Noise, Stream};
 use super::side_by_side;
 use super::two_samples::{Claim, MannWhitney, shuffled, welch};
 
-/// Runs a side that are tried.
+/// Numbers of runs per side to try.
 const SIZES: [usize; 22] = [
     4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 250, 320,
 ];
-/// The most runs a side.
+/// The maximum of runs per side.
 pub(super) const MOST: usize = SIZES[SIZES.len() - 1];
-/// The power that is asked of a number of runs.
+/// The required power of a number of runs.
 const POWER: f64 = 0.9;
 
-/// A test with a number of runs that is known beforehand.
+/// A test with a fixed number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fixed {
     Welch,
     MannWhitney,
 }
 
-/// A test that looks after each pair of runs, whose order a coin decides.
+/// A test evaluated after each pair of runs, in random order within the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sequential {
     /// The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024), on the
     /// logarithm.
     Asymptotic,
-    /// YEAST (Kurennoy, Dodin, Gurbanov and Peleteiro Ramallo, 2025): the sum of the differences against a bound that
-    /// Lévy's inequality gives for all looks up to a horizon. The spread of a difference and the best horizon are
-    /// known beforehand.
+    /// YEAST (Kurennoy, Dodin, Gurbanov and Peleteiro Ramallo, 2025): the sum of the differences against a bound from
+    /// Lévy's inequality for all looks up to a horizon. It gets the spread of a difference and the best horizon in
+    /// advance.
     Yeast,
 }
 
@@ -40,16 +40,16 @@ pub(super) enum Sequential {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) share: f64,
-    /// Trials of both sides together at the stop, on average.
+    /// Mean trials of both sides together at the stop.
     pub(super) trials: f64,
 }
 
 impl Fixed {
-    /// The fewest trials, of both sides together, that find `effect` in 90 % of the experiments. `None` where 320 a
-    /// side are too few.
+    /// Returns the fewest trials, of both sides together, that find `effect` in 90 % of the experiments. `None` if 320
+    /// per side are too few.
     ///
     /// # Errors
-    /// When a simulation panics.
+    /// A simulation panics.
     pub(super) fn fewest_trials(
         self,
         noise: Noise,
@@ -77,10 +77,10 @@ impl Fixed {
 }
 
 impl Sequential {
-    /// The share of experiments of at most `pairs` pairs that claim something where there is nothing.
+    /// Returns the share of experiments of at most `pairs` pairs with a claim although there is no effect.
     ///
     /// # Errors
-    /// When a simulation panics.
+    /// A simulation panics.
     pub(super) fn errors(self, noise: Noise, pairs: usize, experiments: u32) -> Result<f64> {
         let spread = spread_of_a_pair(noise);
         let claims = side_by_side(experiments, |seed| {
@@ -89,10 +89,10 @@ impl Sequential {
         Ok(share(&claims))
     }
 
-    /// How it finds `effect` in at most `pairs` pairs.
+    /// Returns how it finds `effect` in at most `pairs` pairs.
     ///
     /// # Errors
-    /// When a simulation panics.
+    /// A simulation panics.
     pub(super) fn finds(
         self,
         noise: Noise,
@@ -115,11 +115,11 @@ impl Sequential {
         })
     }
 
-    /// The same with the shortest horizon that finds the effect in 90 % of the experiments; with the longest where none
-    /// does.
+    /// Returns the same with the shortest horizon that finds the effect in 90 % of the experiments, or with the longest
+    /// if none does.
     ///
     /// # Errors
-    /// When a simulation panics.
+    /// A simulation panics.
     pub(super) fn at_best(self, noise: Noise, effect: f64, experiments: u32) -> Result<Found> {
         if self == Self::Asymptotic {
             return self.finds(noise, effect, MOST, experiments);
@@ -134,7 +134,7 @@ impl Sequential {
         Ok(last)
     }
 
-    /// What one experiment claims, and after how many pairs.
+    /// Returns the claim of one experiment, and its number of pairs.
     fn run(
         self,
         noise: Noise,
@@ -162,13 +162,13 @@ impl Sequential {
     }
 }
 
-/// A sum may not exceed this at any of so many looks but with a chance of 5 %: each side has half of it, and the
-/// largest sum exceeds a bound at most twice as often as the last one does.
+/// Returns the bound that a sum exceeds at any of the looks up to `horizon` with a chance of at most 5 %. Each side has
+/// half of it, and the largest sum exceeds a bound at most twice as often as the last one.
 fn yeast_bound(horizon: usize, spread: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - ALPHA / 4.0) * spread * (horizon as f64).sqrt()
 }
 
-/// Differences of pairs so far.
+/// Differences of the pairs so far.
 #[derive(Default)]
 struct Sums {
     n: f64,
@@ -183,7 +183,7 @@ impl Sums {
         self.squares += difference.powi(2);
     }
 
-    /// The bound of the sum of the asymptotic confidence sequence; `None` while the spread is too rough for one.
+    /// Returns the bound of the sum of the asymptotic confidence sequence; `None` while the spread is too rough.
     fn asymptotic_bound(&self) -> Option<f64> {
         let variance = (self.squares - self.sum.powi(2) / self.n) / (self.n - 1.0);
         (self.n >= f64::from(FEWEST_FOR_A_MEAN))
@@ -205,7 +205,7 @@ impl Pairs {
         }
     }
 
-    /// The second program less the first, which takes `effect` less.
+    /// Returns the second program less the first, which takes `effect` less.
     fn difference(&mut self, effect: f64) -> f64 {
         let (first, second) = (self.stream.draw(), self.stream.draw());
         let later = second - first;
@@ -213,7 +213,7 @@ impl Pairs {
     }
 }
 
-/// Pairs of a pilot that shows the spread.
+/// Pairs of a pilot run that estimates the spread.
 const PILOT: usize = 4000;
 /// No experiment has this seed.
 const PILOT_SEED: u64 = u64::MAX / 3;
@@ -256,7 +256,7 @@ mod tests {
         );
     }
 
-    /// The published bound for one side at 5 %: 1.96 deviations of the whole sum; two sides at 5 % have 2.2414.
+    /// The published bound for one side at 5 % is 1.96 deviations of the whole sum; two sides at 5 % have 2.2414.
     #[test]
     fn the_bound_of_yeast_is_that_of_its_authors() {
         assert!((yeast_bound(100, 0.5) - 2.241_402_7 * 5.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Tables of simulated experiments: rows, columns and the figures of their cells.
+//! Tables of simulated experiments: rows, columns and the values of their cells.
 
 use std::time::Instant;
 
@@ -10,48 +10,48 @@ use super::table::{SECONDS_TAKEN, Table, seconds_since};
 use super::tools::Tool;
 use super::{Name, Sizes, Tally};
 
-/// A table: what is simulated in each row, and what its columns show of it.
+/// A table: the simulation of each row, and the values in its columns.
 pub(super) struct Page {
     pub(super) name: Name,
     pub(super) title: &'static str,
-    /// The headings of the words that begin a row.
+    /// The headings of the words at the start of a row.
     pub(super) labels: &'static [&'static str],
     pub(super) rows: Vec<Row>,
     pub(super) columns: Vec<Column>,
 }
 
-/// The words that begin a row, and the experiments that it is about.
+/// The words at the start of a row, and its experiments.
 pub(super) struct Row {
     pub(super) labels: Vec<String>,
     pub(super) scenario: Scenario,
 }
 
-/// A figure of each row.
+/// A value of each row.
 pub(super) struct Column {
     pub(super) head: &'static str,
     pub(super) figure: Figure,
 }
 
 pub(super) enum Figure {
-    /// Of many experiments of the row, changed in one respect or none.
+    /// A value from many experiments of the row, optionally with one change.
     Ours(fn(Scenario) -> Scenario, fn(&Tally) -> String),
     /// How often another tool claims a difference.
     Peer(Tool),
-    /// How often a sequential rival does.
+    /// How often a sequential rival claims a difference.
     Claims(Sequential),
-    /// How many trials a rival needs that knows its number of runs.
+    /// The trials needed by a rival with a known number of runs.
     FewestTrials(Fixed),
-    /// How many trials a sequential rival takes.
+    /// The trials needed by a sequential rival.
     Trials(Sequential),
-    /// The trials of experiments of the row, by those of the best rival with a known number of runs.
+    /// The trials of experiments of the row, relative to those of the best rival with a known number of runs.
     ByBestRival(fn(Scenario) -> Scenario, fn(&Tally) -> Option<f64>),
 }
 
-/// What makes the tables.
+/// Produces the tables.
 #[derive(Debug)]
 pub(super) struct Simulated {
     sizes: Sizes,
-    /// What was counted for one table serves the others.
+    /// Counts shared between tables.
     counted: Vec<(Scenario, Tally)>,
     fewest: Vec<((Fixed, Scenario), Option<usize>)>,
 }
@@ -68,7 +68,7 @@ impl Simulated {
     /// Simulates a page.
     ///
     /// # Errors
-    /// When the statistics refuse a simulated record.
+    /// The statistics refuse a simulated record.
     pub(super) fn table(&mut self, page: &Page) -> Result<Table> {
         let begun = Instant::now();
         let mut rows = Vec::new();
@@ -96,7 +96,7 @@ impl Simulated {
         })
     }
 
-    /// How many experiments a cell of a row has.
+    /// Returns the number of experiments per cell of a row.
     fn size(&self, scenario: Scenario) -> u32 {
         match scenario.truth.is_nothing() {
             true => self.sizes.errors,
@@ -162,7 +162,7 @@ impl Simulated {
     }
 }
 
-/// `1000` or `500 to 1000`.
+/// Returns `1000` or `500 to 1000`.
 fn words(sizes: &[u32]) -> String {
     let ends = sizes.iter().min().zip(sizes.iter().max());
     match ends {

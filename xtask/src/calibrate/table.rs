@@ -1,4 +1,4 @@
-//! A table of figures, printed as Markdown and kept as Markdown and CSV.
+//! A table of numbers, printed as Markdown and stored as Markdown and CSV.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-/// The heading of the column that says how long each row took.
+/// The heading of the column with the time of each row.
 pub const SECONDS_TAKEN: &str = "seconds taken";
 
 /// Returns the seconds since then as a cell.
@@ -21,14 +21,14 @@ pub fn seconds_since(begun: Instant) -> String {
 pub struct Table {
     /// A heading for each column.
     pub head: Vec<&'static str>,
-    /// As many cells as there are columns, in each row.
+    /// One cell per column, in each row.
     pub rows: Vec<Vec<String>>,
     /// A sentence below the table; empty for none.
     pub sum: String,
 }
 
 impl Table {
-    /// The table in Markdown. The first column holds names, the others numbers.
+    /// Returns the table in Markdown. The first column contains names, the others numbers.
     pub fn markdown(&self) -> String {
         let mut text = format!("| {} |\n|---", self.head.join(" | "));
         text += &"|--:".repeat(self.head.len().saturating_sub(1));
@@ -42,7 +42,7 @@ impl Table {
         text
     }
 
-    /// The table in CSV (RFC 4180).
+    /// Returns the table in CSV (RFC 4180).
     fn csv(&self) -> String {
         let head = self.head.iter().map(|cell| quoted(cell));
         let mut text = head.collect::<Vec<_>>().join(",") + "\n";
@@ -56,7 +56,7 @@ impl Table {
     /// Writes `NAME.md`, with the date, the machine and the command of this run, and `NAME.csv`.
     ///
     /// # Errors
-    /// When the folder or a file cannot be written, or `date` or `uname` cannot be run.
+    /// The folder or a file cannot be written, or `date` or `uname` cannot be run.
     pub fn write(&self, folder: &Path, name: &str, title: &str) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let words: Vec<String> = std::env::args().skip(1).collect();

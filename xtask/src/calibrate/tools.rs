@@ -1,4 +1,4 @@
-//! What other tools say on the same noise, as they are used.
+//! Claims of other tools on the same noise, in their usual use.
 
 use anyhow::Result;
 
@@ -8,8 +8,8 @@ use super::rivals::share;
 use super::side_by_side;
 use super::two_samples::{Claim, MannWhitney, Sides, Spread, shuffled, welch};
 
-/// A tool as it is used: how often it runs two programs, in which order, and what of its output its readers take
-/// for a difference.
+/// A tool in its usual use: its number of runs of two programs, their order, and the output that readers take as a
+/// difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tool {
     pub(super) label: &'static str,
@@ -18,14 +18,14 @@ pub(super) struct Tool {
     test: Test,
 }
 
-/// How many runs each program has.
+/// The number of runs of each program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
     /// So many.
     Each(usize),
-    /// As many as take three seconds, as the first foretells; ten at least.
+    /// As many as take three seconds, estimated from the first run; at least ten.
     ThreeSeconds,
-    /// As many as take five seconds; three at least.
+    /// As many as take five seconds; at least three.
     FiveSeconds,
 }
 
@@ -37,10 +37,10 @@ enum Order {
     Shuffled,
 }
 
-/// What is taken for a difference.
+/// The criterion for a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Test {
-    /// "1.05 ± 0.03 times faster" where 1 is not within the ±.
+    /// "1.05 ± 0.03 times faster" if 1 is not within the ±.
     WithinSigma,
     /// The interval of the pooled t test beyond ± 1 %.
     PooledBeyondOnePercent,
@@ -109,11 +109,11 @@ impl Tool {
         ]
     };
 
-    /// The share of experiments in which the tool says that the second program is slower; where
-    /// there is no effect, that one of them is.
+    /// Returns the share of experiments in which the tool reports the second program as slower. Without an effect, it
+    /// counts reports that either one is.
     ///
     /// # Errors
-    /// When a simulation panics.
+    /// A simulation panics.
     pub(super) fn claims(self, noise: Noise, effect: f64, experiments: u32) -> Result<f64> {
         let is_claimed = |seed| {
             let claim = self.claim(&self.sides(Stream::new(noise, seed), effect, seed));
@@ -155,7 +155,7 @@ impl Tool {
 }
 
 impl Runs {
-    /// The times of the runs of one program.
+    /// Returns the times of the runs of one program.
     fn of(self, mut run: impl FnMut() -> f64) -> Vec<f64> {
         let mut times = Vec::new();
         let is_enough = |times: &[f64]| match self {

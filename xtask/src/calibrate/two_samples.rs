@@ -1,13 +1,13 @@
-//! The tests of two samples that other tools do.
+//! The two-sample tests used by other tools.
 
 use hugewise_experiment::run::stats::ALPHA;
 use hugewise_experiment::run::stats::null::Null;
 use hugewise_experiment::run::stats::student::Student;
 
-/// The two programs, and how long each of their runs took.
+/// The two programs, with the times of their runs.
 pub(super) type Sides = [Vec<f64>; 2];
 
-/// A side on which a difference is claimed.
+/// A claimed difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// The second program is faster.
@@ -37,7 +37,7 @@ impl Spread {
         self.deviation / self.mean
     }
 
-    /// Half of the 95 % interval of the difference of two means, if both spread alike.
+    /// Returns half of the 95 % interval of the difference of two means, assuming equal spread.
     pub(super) fn pooled_half_width(&self, other: &Self) -> Option<f64> {
         let freedom = self.n + other.n - 2.0;
         let squares = |it: &Self| (it.n - 1.0) * it.deviation.powi(2);
@@ -62,11 +62,10 @@ pub(super) fn welch([first, second]: &Sides) -> Option<Claim> {
     })
 }
 
-/// The two-sided Mann–Whitney test of two samples of one size: exact up to 50, and normal beyond,
-/// as benchstat has it.
+/// The two-sided Mann–Whitney test of two samples of one size: exact up to 50, and normal beyond, like benchstat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MannWhitney {
-    /// Fewer pairs than these the other way round are a difference.
+    /// Fewer pairs in the reverse order than this are a difference.
     cut: usize,
 }
 
@@ -95,7 +94,7 @@ impl MannWhitney {
     }
 }
 
-/// The pairs in which the value of `high` is larger.
+/// Returns the number of pairs in which the value of `high` is larger.
 fn pairs_above(high: &[f64], low: &[f64]) -> usize {
     let mut low = low.to_vec();
     low.sort_unstable_by(f64::total_cmp);
@@ -103,7 +102,7 @@ fn pairs_above(high: &[f64], low: &[f64]) -> usize {
     high.iter().map(below).sum()
 }
 
-/// The runs of both programs in random order.
+/// Returns the runs of both programs in random order.
 pub(super) fn shuffled(n: usize, seed: u64, mut run: impl FnMut(usize) -> f64) -> Sides {
     let mut order: Vec<usize> = (0..2 * n).map(|at| at / n).collect();
     fastrand::Rng::with_seed(seed ^ 0x5eed).shuffle(&mut order);
@@ -134,7 +133,7 @@ mod tests {
         let second = vec![1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         assert_eq!(welch(&[first.clone(), second.clone()]), None);
         let more = |times: &[f64], by: f64| times.iter().map(|time| time + by).collect();
-        // With 17.776 degrees of freedom 5 % lie beyond 2.1028, which a shift of 0.206 more reaches.
+        // With 17.776 degrees of freedom 5 % are beyond 2.1028, which a shift of 0.206 more reaches.
         assert_eq!(welch(&[first.clone(), more(&second, 0.20)]), None);
         let slower = welch(&[first.clone(), more(&second, 0.21)]);
         assert_eq!(slower, Some(Claim::Slower));

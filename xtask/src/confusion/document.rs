@@ -1,4 +1,4 @@
-//! The document: every plant on every kernel in short; and one kernel in full, on demand.
+//! The document: every plant on every kernel in short; and one kernel in full, on request.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::verdict::Verdict;
 
 const ROLES: [&str; 2] = ["root", "user"];
 
-/// The summary: a line of counts for each kernel, and a sign for each plant on each kernel.
+/// Returns the summary: a line of counts for each kernel, and a sign for each plant on each kernel.
 pub fn render(tables: &[Table]) -> String {
     let mut text = format!("{HEAD}\n## Counts\n\n");
     text += &counts(tables);
@@ -23,7 +23,7 @@ pub fn render(tables: &[Table]) -> String {
     text
 }
 
-/// What `inspect` answered on one kernel, and why less than the planted reason alone is enough.
+/// Returns the answers of `inspect` on one kernel, and the reasons for accepting less than exactly the planted reason.
 pub fn detail(table: &Table) -> String {
     let mut notes = Notes::default();
     let mut text = format!("# {}\n\n", table.kernel);
@@ -32,8 +32,7 @@ pub fn detail(table: &Table) -> String {
     text
 }
 
-/// A row for each plant, a column for each kernel: root's answer, then a user's where it is
-/// another.
+/// Returns a row for each plant and a column for each kernel: root's answer, then a user's if it differs.
 fn overview(tables: &[Table]) -> String {
     let names: Vec<&str> = tables.iter().map(|table| table.kernel.as_str()).collect();
     let mut text = format!("| planted | {} |\n|---", names.join(" | "));
@@ -59,7 +58,7 @@ fn sign(row: &Row) -> &'static str {
     Verdict::of(row).sign()
 }
 
-/// A row for each kernel.
+/// Returns a row for each kernel.
 fn counts(tables: &[Table]) -> String {
     let mut text = "| kernel | answers | right | first of several | among several \
         | wrong | not possible there |\n|---|--:|--:|--:|--:|--:|--:|\n"
@@ -84,7 +83,7 @@ fn counts(tables: &[Table]) -> String {
     text
 }
 
-/// What each answer was.
+/// Returns each answer in full.
 fn in_full(table: &Table, notes: &mut Notes) -> String {
     let mut text =
         "| planted | reported to root | reported to a user |\n|---|---|---|\n".to_owned();
@@ -99,8 +98,7 @@ fn in_full(table: &Table, notes: &mut Notes) -> String {
     text
 }
 
-/// `✓` where it is the planted reason and no other; else what was said, and why that is
-/// enough.
+/// Returns `✓` for exactly the planted reason; otherwise the report, and why it is accepted.
 fn cell(row: &Row, notes: &mut Notes) -> String {
     match (Verdict::of(row), &row.exception) {
         (Verdict::Absent, _) => {

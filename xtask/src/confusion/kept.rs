@@ -1,4 +1,4 @@
-//! The rows that were seen, one file a kernel.
+//! The stored rows, one file per kernel.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What a guest prints before each row.
+/// The prefix of each row in a guest's output.
 const MARK: &str = "guest row confusion ";
 
 /// All plants on one kernel.
@@ -19,7 +19,7 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// One plant, as one user: a line of what the suite writes.
+/// One plant, as one user: a line written by the suite.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -27,30 +27,30 @@ pub struct Row {
     pub planted: String,
     /// `root` or `user`.
     pub role: String,
-    /// What came of it.
+    /// Its result.
     pub kind: Kind,
-    /// What was said, in words.
+    /// The report, in words.
     pub reported: String,
-    /// Why less than the one code is enough.
+    /// The reason for accepting less than the one code.
     pub exception: Option<String>,
 }
 
-/// What came of a plant.
+/// The result of a plant.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It was judged: why it is not huge.
+    /// It was inspected: why it is not huge.
     Why,
-    /// It was judged: why it is still not.
+    /// It was inspected: why it is still not huge.
     Still,
-    /// This machine cannot have it.
+    /// This machine does not support it.
     NotHere,
-    /// It would not come up or last.
+    /// The plant could not be created, or did not last.
     Spoilt,
 }
 
 impl Row {
-    /// The code that it is a plant of.
+    /// Returns the planted code.
     pub fn code(&self) -> &str {
         self.planted.split('/').next().unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl Table {
         fs::write(path, self.text()?).with_context(|| path.display().to_string())
     }
 
-    /// A row a line, so that a difference shows which.
+    /// Writes one row per line, so that a diff shows the changed rows.
     fn text(&self) -> Result<String> {
         let rows: Vec<String> = self
             .rows
@@ -83,14 +83,14 @@ impl Table {
         Ok(format!("{{\"kernel\":{kernel},\"rows\":[\n{rows}\n]}}\n"))
     }
 
-    /// The row of a plant, if it was tried.
+    /// Returns the row of a plant, if it was tried.
     pub fn row(&self, planted: &str, role: &str) -> Option<&Row> {
         let mut rows = self.rows.iter();
         rows.find(|row| row.planted == planted && row.role == role)
     }
 }
 
-/// The rows that a guest printed. The console may have put something of its own before them.
+/// Parses the rows printed by a guest. The console can add text before them.
 pub fn rows_of_console(text: &str) -> Result<Vec<Row>> {
     text.lines()
         .filter_map(|line| line.split_once(MARK))

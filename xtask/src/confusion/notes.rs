@@ -1,11 +1,11 @@
 //! Footnotes of a document.
 
-/// Each sentence once, numbered as it came.
+/// Unique sentences, numbered in order of first use.
 #[derive(Debug, Default)]
 pub struct Notes(Vec<String>);
 
 impl Notes {
-    /// The mark for a sentence.
+    /// Returns the mark for a sentence.
     pub fn mark(&mut self, note: &str) -> String {
         let known = self.0.iter().position(|one| one == note);
         let place = known.unwrap_or_else(|| {
@@ -15,7 +15,7 @@ impl Notes {
         format!("[{}]", place + 1)
     }
 
-    /// The sentences below the table.
+    /// Returns the sentences below the table.
     pub fn text(&self) -> String {
         let lines = self.0.iter().enumerate();
         lines

@@ -1,15 +1,15 @@
-//! How near a report came to what was planted.
+//! How close a report came to the planted reason.
 
 use super::kept::{Kind, Row};
 
-/// In words of the document.
+/// Each has a name in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// That reason and no other.
+    /// Only the planted reason.
     Alone,
-    /// That reason first, with others that cannot be told from it.
+    /// The planted reason first, with others that cannot be distinguished from it.
     First,
-    /// That reason among several.
+    /// The planted reason among several.
     Among,
     /// Something else.
     Wrong,
@@ -18,7 +18,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What a row came to.
+    /// Returns the verdict on a row.
     pub fn of(row: &Row) -> Self {
         if matches!(row.kind, Kind::NotHere | Kind::Spoilt) {
             return Self::Absent;
@@ -38,7 +38,7 @@ impl Verdict {
         }
     }
 
-    /// The sign in the table.
+    /// Returns the sign in the table.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Alone => "✓",
@@ -50,8 +50,8 @@ impl Verdict {
     }
 }
 
-/// Whether a row is as it should be: the reason alone, less with the sentence that says why,
-/// or nothing where it cannot be.
+/// Returns true if a row is as expected: exactly the reason; less, with a sentence that explains it; or nothing if it
+/// is impossible on this machine.
 pub fn is_right(row: &Row) -> bool {
     match Verdict::of(row) {
         Verdict::Alone => true,

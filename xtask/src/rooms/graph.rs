@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-/// One import, with a place in the code where it is made.
+/// One import, with its place in the code.
 #[derive(Clone, Debug)]
 pub struct Edge {
     /// The module that imports.
     pub from: String,
-    /// The module that is imported.
+    /// The imported module.
     pub to: String,
     /// `file:line`.
     pub place: String,
@@ -20,7 +20,7 @@ impl fmt::Display for Edge {
     }
 }
 
-/// The modules of one folder and their imports: of equal ones the first.
+/// The modules of one folder and their imports; only the first of equal ones is kept.
 #[derive(Debug, Default)]
 pub struct Graph {
     modules: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph of these modules, without imports.
+    /// Creates a graph of these modules, without imports.
     pub fn new(modules: impl IntoIterator<Item = String>) -> Self {
         Self {
             modules: modules.into_iter().collect(),
@@ -36,7 +36,7 @@ impl Graph {
         }
     }
 
-    /// Adds an import; one of a module by itself is none.
+    /// Adds an import; a module that imports itself is ignored.
     pub fn add(&mut self, edge: Edge) {
         if edge.from != edge.to {
             let edges = self.edges.entry(edge.from.clone()).or_default();
@@ -44,12 +44,12 @@ impl Graph {
         }
     }
 
-    /// Whether there is a module of this name.
+    /// Returns true if a module has this name.
     pub fn has(&self, module: &str) -> bool {
         self.modules.contains(module)
     }
 
-    /// What a module imports.
+    /// Iterates over the imports of a module.
     pub fn edges_of(&self, module: &str) -> impl Iterator<Item = &Edge> {
         self.edges
             .get(module)
@@ -64,7 +64,7 @@ impl Graph {
         }
     }
 
-    /// Shortest cycles, each as its imports; of cycles with a module in common the first.
+    /// Returns the shortest cycles, each as its imports. If cycles share a module, only the first is returned.
     pub fn cycles(&self) -> Vec<Vec<String>> {
         let mut known = BTreeSet::new();
         let mut cycles = Vec::new();
@@ -80,7 +80,7 @@ impl Graph {
         cycles
     }
 
-    /// The shortest way from a module back to it.
+    /// Returns the shortest path from a module back to it.
     fn cycle_through(&self, start: &str) -> Option<Vec<&Edge>> {
         let mut came_by: BTreeMap<&str, &Edge> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);

@@ -1,6 +1,6 @@
 //! The modules of a crate, and the paths by which each names others, from its tokens.
 //!
-//! Tokens rather than a syntax tree: a path inside the call of a macro counts too.
+//! It uses tokens instead of a syntax tree, so that paths inside macro calls count too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::graph::{Edge, Graph};
 
-/// The names on the way to a module from the root of its crate.
+/// The names on the path to a module from the root of its crate.
 type ModulePath = Vec<String>;
 
-/// The modules of a crate that are built outside of tests.
+/// The modules of a crate outside tests.
 #[derive(Debug, Default)]
 pub struct Crate {
     modules: BTreeMap<ModulePath, Module>,
 }
 
-/// What one module names.
+/// The names used by one module.
 #[derive(Debug, Default)]
 struct Module {
     file: PathBuf,
-    /// Paths as they are written, with their line.
+    /// Paths as written, with their line.
     paths: Vec<(Vec<String>, usize)>,
-    /// Names that `use` brings in.
+    /// Names imported by `use`.
     aliases: BTreeMap<String, Vec<String>>,
 }
 
@@ -33,7 +33,7 @@ struct Module {
 ///
 /// # Errors
 ///
-/// A file that is missing, unreadable or not Rust.
+/// A file is missing, unreadable or not Rust.
 pub fn read_crate(src: &Path) -> Result<Crate> {
     let mut krate = Crate::default();
     let root = ["lib.rs", "main.rs"].map(|name| src.join(name));
@@ -44,7 +44,7 @@ pub fn read_crate(src: &Path) -> Result<Crate> {
 }
 
 impl Crate {
-    /// Imports between the modules directly below `folder`.
+    /// Returns the imports between the modules directly below `folder`.
     pub fn graph(&self, folder: &[&str]) -> Graph {
         let child = |path: &[String]| -> Option<String> {
             let inside = path.iter().zip(folder).all(|(a, b)| a == b);
@@ -64,8 +64,7 @@ impl Crate {
         graph
     }
 
-    /// The modules that a path leads through when names that `use` brought in are followed; none
-    /// where it leads out of the crate.
+    /// Returns the modules on a path, following names imported by `use`; empty if the path leaves the crate.
     fn resolve(&self, from: &ModulePath, path: &[String], depth: usize) -> Vec<ModulePath> {
         let Some((start, mut rest)) = self.start(from, path) else {
             return Vec::new();
@@ -90,7 +89,7 @@ impl Crate {
         vec![at]
     }
 
-    /// Where a path begins, and what of it is left.
+    /// Returns the start of a path, and the remaining segments.
     fn start<'a>(
         &self,
         from: &ModulePath,
@@ -112,7 +111,7 @@ impl Crate {
         local.then(|| (from.clone(), path))
     }
 
-    /// `folder` is where the files of its child modules lie.
+    /// Reads a file; `folder` contains the files of its child modules.
     fn read_file(&mut self, file: &Path, folder: &Path, path: &[String]) -> Result<()> {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
@@ -156,14 +155,14 @@ impl Crate {
     }
 }
 
-/// A file as it is named within its crate.
+/// Returns the path of a file within its crate.
 fn below_src(file: &Path) -> PathBuf {
     let parts: Vec<_> = file.components().collect();
     let src = parts.iter().rposition(|part| part.as_os_str() == "src");
     parts[src.map_or(0, |at| at + 1)..].iter().collect()
 }
 
-/// What is found in the tokens of one module.
+/// The findings in the tokens of one module.
 #[derive(Default)]
 struct Scan {
     paths: Vec<(Vec<String>, usize)>,
@@ -195,7 +194,7 @@ impl Scan {
         }
     }
 
-    /// `NAME;` or `NAME { … }` after `mod`.
+    /// Parses `NAME;` or `NAME { … }` after `mod`.
     fn child<'a>(&mut self, tokens: &'a [TokenTree]) -> &'a [TokenTree] {
         match tokens {
             [TokenTree::Ident(name), end, rest @ ..] if is(end, ';') => {
@@ -211,7 +210,7 @@ impl Scan {
         }
     }
 
-    /// A path in an expression or a type, which has at least two names.
+    /// Parses a path in an expression or a type, with at least two names.
     fn path<'a>(&mut self, tokens: &'a [TokenTree]) -> &'a [TokenTree] {
         let line = tokens[0].span().start().line;
         let (names, rest) = names(tokens);
@@ -221,7 +220,7 @@ impl Scan {
         rest
     }
 
-    /// The tree of a `use`, below what stands before it.
+    /// Parses the tree of a `use` below a prefix.
     fn imports(&mut self, before: &[String], tree: &[TokenTree]) {
         for branch in tree.split(|token| is(token, ',')) {
             let Some(first) = branch.first() else {
@@ -250,7 +249,7 @@ impl Scan {
     }
 }
 
-/// Names joined by `::`, and what follows them.
+/// Splits off names joined by `::`, and returns the rest.
 fn names(mut tokens: &[TokenTree]) -> (Vec<String>, &[TokenTree]) {
     let mut names = Vec::new();
     while let [TokenTree::Ident(name), rest @ ..] = tokens {
@@ -263,7 +262,7 @@ fn names(mut tokens: &[TokenTree]) -> (Vec<String>, &[TokenTree]) {
     (names, tokens)
 }
 
-/// What follows an attribute, and the item too where that is built for tests alone.
+/// Skips an attribute, and also its item if that is only built for tests.
 fn after_attribute(tokens: &[TokenTree]) -> &[TokenTree] {
     let tokens = match tokens {
         [mark, rest @ ..] if is(mark, '!') => rest,
@@ -292,7 +291,7 @@ fn is(token: &TokenTree, mark: char) -> bool {
 mod tests {
     use super::*;
 
-    /// A crate of one file; each edge as `from→to`.
+    /// Returns the edges of a crate with one file, each as `from→to`.
     fn edges(text: &str, folder: &[&str]) -> Vec<String> {
         let mut krate = Crate::default();
         let tokens = text.parse().unwrap();

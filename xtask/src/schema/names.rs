@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use syn::{Attribute, LitStr};
 
-/// How the names of a type are written.
+/// The spelling of a type's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Case {
     /// `as_this`.
@@ -14,14 +14,14 @@ pub(super) enum Case {
     Lower,
 }
 
-/// How JSON tells the variant of an enum.
+/// How JSON marks the variant of an enum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Tagging {
-    /// By the one key of an object.
+    /// As the only key of an object.
     ByKey,
-    /// By a field of the object.
+    /// As a field of the object.
     ByField(String),
-    /// By a field of the object, beside another field that holds its value.
+    /// As a field of the object, next to another field with its value.
     Beside(String, String),
     /// By nothing.
     None,
@@ -40,7 +40,7 @@ impl Tagging {
             Self::Beside(tag, content) => format!(
                 "In JSON it is an object: the field {tag} is the name of the value, and {content} is what it holds."
             ),
-            Self::None => "In JSON it is what the value holds, without a name.".to_owned(),
+            Self::None => "In JSON it is only the content of the value, without a name.".to_owned(),
         }
     }
 }
@@ -49,9 +49,9 @@ impl Tagging {
 pub(super) struct Container {
     /// The case of its fields or variants.
     pub(super) rename_all: Option<Case>,
-    /// The mark of each variant.
+    /// The variant marker of an enum.
     pub(super) tagging: Tagging,
-    /// The type that JSON holds in its place.
+    /// The type that replaces it in JSON.
     pub(super) into: Option<String>,
 }
 
@@ -59,13 +59,13 @@ pub(super) struct Container {
 pub(super) struct Field {
     /// Its name; `None` in a tuple.
     pub(super) name: Option<String>,
-    /// Returns true when its fields are those of the object around it.
+    /// True if its fields are stored in the enclosing object.
     pub(super) is_flat: bool,
-    /// Returns true when it may be left out.
+    /// True if it can be omitted.
     pub(super) is_optional: bool,
 }
 
-/// Passes on each item of the `serde` attributes: its name, and its text if it has one.
+/// Visits each item of the `serde` attributes: its name, and its text if it has one.
 fn each(attributes: &[Attribute], mut see: impl FnMut(&str, Option<String>)) -> Result<()> {
     for attribute in attributes.iter().filter(|it| it.path().is_ident("serde")) {
         attribute.parse_nested_meta(|meta| {
@@ -117,7 +117,7 @@ pub(super) fn container(attributes: &[Attribute]) -> Result<Container> {
     })
 }
 
-/// Reads a field; `None` when it is never written.
+/// Reads a field; `None` if it is never written.
 pub(super) fn field(it: &syn::Field, rename: Option<Case>) -> Result<Option<Field>> {
     let (mut own, mut flat, mut optional, mut skipped) = (None, false, false, false);
     each(&it.attrs, |name, text| match name {
@@ -143,7 +143,7 @@ pub(super) fn field(it: &syn::Field, rename: Option<Case>) -> Result<Option<Fiel
     Ok((!skipped).then_some(field))
 }
 
-/// Returns the name of a variant; `None` when JSON has no name of it.
+/// Returns the name of a variant; `None` if JSON has no name for it.
 pub(super) fn variant(it: &syn::Variant, names: &Container) -> Result<Option<String>> {
     let (mut own, mut untagged) = (None, false);
     each(&it.attrs, |name, text| match name {
@@ -161,7 +161,7 @@ pub(super) fn variant(it: &syn::Variant, names: &Container) -> Result<Option<Str
     Ok((!untagged).then_some(name))
 }
 
-/// Parts the words of a name, as serde does.
+/// Splits a name into words, like serde.
 fn parted(name: &str, between: char) -> String {
     let mut parted = String::new();
     for (at, letter) in name.char_indices() {

@@ -1,14 +1,14 @@
-//! The pages of types: the types with which each begins, and text that no type has.
+//! The pages of types: the root types of each, and text that is not from a type.
 
 /// One page.
 pub struct Page {
-    /// The name of its file.
+    /// Its file name.
     pub file: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// Markdown above the types, which no type has.
+    /// Markdown above the types.
     pub lead: &'static str,
-    /// The types with which a reader begins, by module and name.
+    /// The root types for readers, by module and name.
     pub roots: &'static [(&'static str, &'static str)],
 }
 

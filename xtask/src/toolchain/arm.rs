@@ -1,7 +1,7 @@
-//! Building for aarch64 with nothing but Debian's own packages: a root of Debian testing, made
-//! once, whose rustc has the standard library of the other architecture.
+//! Builds for aarch64 only with Debian packages: in a root of Debian testing, made once, whose rustc has the standard
+//! library of the other architecture.
 //!
-//! The installed toolchain is not touched, and need not have the target.
+//! The installed toolchain is not modified, and does not need the target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ const SUITE: &str = "testing";
 const PACKAGES: &str = "rustc cargo libstd-rust-dev:arm64 gcc-aarch64-linux-gnu \
                         libc6-dev-arm64-cross gcc libc6-dev";
 
-/// Makes the root, unless it is there.
+/// Makes the root, unless it exists.
 ///
 /// # Errors
-/// This is not root, debootstrap is missing, or the mirror does not answer.
+/// The user is not root, debootstrap is missing, or the mirror does not answer.
 pub fn prepare(cache: &Path) -> Result<PathBuf> {
     let root = cache.join("arm64-root");
     debian::make(&root, SUITE, install)?;
@@ -40,14 +40,13 @@ fn install(root: &Path) -> Result<()> {
     run(&mut command).context("installing the cross compiler")
 }
 
-/// Builds packages of this workspace in the root; the programs are in the folder that is given
-/// back.
+/// Builds packages of this workspace in the root, and returns the folder of the programs.
 ///
-/// Sources and the registry of cargo are mounted into the root, in a mount namespace that ends
-/// with the command; nothing is fetched there.
+/// Sources and cargo's registry are mounted into the root, in a mount namespace that ends with the command. Nothing is
+/// fetched there.
 ///
 /// # Errors
-/// What is needed was not fetched before, or does not compile.
+/// A dependency was not fetched before, or does not compile.
 pub(super) fn build(root: &Path, order: &Order<'_>) -> Result<PathBuf> {
     run(Command::new("cargo")
         .args(["fetch", "--locked"])

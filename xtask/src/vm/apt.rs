@@ -1,5 +1,4 @@
-//! Debian packages from a private root of apt: the machine's own configuration is neither read
-//! for packages nor changed.
+//! Debian packages from a private apt root: the machine's configuration is neither used for packages nor changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use crate::machine::Machine;
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITES: [&str; 3] = ["bookworm", "bookworm-backports", "sid"];
 
-/// A root of apt for one architecture.
+/// An apt root for one architecture.
 pub struct Apt {
     folder: PathBuf,
     machine: Machine,
@@ -45,11 +44,11 @@ impl Apt {
         Ok(apt)
     }
 
-    /// Fetches the newest package of a suite whose name fits into a folder of its own name, and
-    /// gives its file. Debug symbols and unsigned twins never fit.
+    /// Fetches the newest matching package of a suite into a separate folder, and returns its file. Debug symbols and
+    /// unsigned twins never match.
     ///
     /// # Errors
-    /// There is no such package, or it cannot be fetched.
+    /// No package matches, or it cannot be fetched.
     pub fn fetch(&self, suite: &str, pattern: &str, packages: &Path) -> Result<PathBuf> {
         let name = self.newest(pattern)?;
         let folder = packages.join(&name);
@@ -102,10 +101,10 @@ impl Apt {
     }
 }
 
-/// The newest package that was fetched before and whose name fits.
+/// Returns the newest matching package that was fetched before.
 ///
 /// # Errors
-/// A folder of the cache holds several packages.
+/// A folder of the cache contains several packages.
 pub fn fetched(pattern: &str, packages: &Path) -> Result<Option<PathBuf>> {
     let Ok(entries) = fs::read_dir(packages) else {
         return Ok(None);
@@ -119,7 +118,7 @@ pub fn fetched(pattern: &str, packages: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// The one package in a folder; a download that was cut off leaves none.
+/// Returns the single package in a folder; an interrupted download leaves none.
 fn package_in(folder: &Path) -> Result<Option<PathBuf>> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Ok(None);
@@ -138,7 +137,7 @@ fn package_in(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(found.into_iter().next())
 }
 
-/// The numbers in a name, by which newer packages come later.
+/// Returns the numbers in a name, for sorting newer packages last.
 fn numbers(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|number| number.parse().ok())

@@ -1,4 +1,4 @@
-//! A kernel under QEMU, and what it says.
+//! Boots a kernel under QEMU and reads its output.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,25 +11,25 @@ use anyhow::{Context, Result};
 
 use crate::machine::Machine;
 
-/// How long a guest may take in all: under emulation one takes one to four minutes.
+/// The time limit of a guest: under emulation one takes one to four minutes.
 const PATIENCE: Duration = Duration::from_secs(1200);
-/// Enough for two huge pages of 32 MiB in each of several processes, and for the defaults of a
-/// machine with more than 512 MiB.
+/// Enough for two 32 MiB huge pages in each of several processes, and for the defaults of a machine with more than 512
+/// MiB.
 const MEMORY: &str = "2048";
 
 /// How a guest ended.
 pub struct Ended {
     /// The lines of its console.
     pub lines: Vec<String>,
-    /// Whether it ended by itself.
+    /// True if it ended without being stopped.
     pub in_time: bool,
 }
 
-/// Boots a kernel and waits until it has ended. Emulated, never with KVM: results do not depend
-/// on the machine.
+/// Boots a kernel and waits until it has ended. It is emulated, never run with KVM: results do not depend on the
+/// machine.
 ///
 /// # Errors
-/// QEMU is not here.
+/// QEMU is not installed.
 pub fn boot(machine: Machine, image: &Path, initramfs: &Path) -> Result<Ended> {
     let mut qemu = qemu(machine, image, initramfs, MEMORY);
     let mut child = qemu
@@ -45,23 +45,22 @@ pub fn boot(machine: Machine, image: &Path, initramfs: &Path) -> Result<Ended> {
     Ok(ended)
 }
 
-/// QEMU with a guest of so many MiB that says everything on stdout, and has no network yet.
+/// Returns QEMU with a guest of this memory size in MiB, with all output on stdout, and without a network.
 pub fn qemu(machine: Machine, image: &Path, initramfs: &Path, memory: &str) -> Command {
     let mut command = Command::new(format!("qemu-system-{}", machine.name()));
-    // On x86 one processor, of a machine that may have two: with two, QEMU 7.2 runs breakpoints
-    // that the other's kernel has just patched away; and were there never a second, it would
-    // emulate atomic instructions by a load and a store, which fault otherwise than they do.
-    // Without cmpxchg16b, because it leaves wrong flags behind, and the kernel's allocator uses it.
-    // On Arm in turns, for the same reason reversed: real LSE instructions fault for a read first,
-    // and a thread for each processor makes QEMU ask for the write first. Pointers are signed by a
-    // cheap hash: each function of the kernel signs one, and the architecture's own cipher takes
-    // most of the time of an emulated guest.
+    // On x86, one processor, on a machine type that allows two. With two, QEMU 7.2 executes breakpoints that the
+    // other's kernel has just patched away. If only one were allowed, it would emulate atomic instructions by a load
+    // and a store, which fault differently. Without cmpxchg16b, because QEMU sets wrong flags for it, and the kernel's
+    // allocator uses it.
+    // On Arm, both processors share one thread, for the opposite reason. Real LSE instructions fault for a read first,
+    // and with one thread per processor QEMU requests the write first. Pointers are signed by a cheap hash: each kernel
+    // function signs one, and the architecture's cipher would take most of the time of an emulated guest.
     let console = match machine {
         Machine::x86_64 => {
             command.args(["-machine", "pc", "-cpu", "max,-cx16"]);
             command.args(["-accel", "tcg,thread=multi", "-smp", "1,maxcpus=2"]);
-            // Whether the timer ticks is tried for so many loops, within which a busy machine may
-            // give an emulated guest no time.
+            // The kernel tests if the timer ticks for a fixed number of loops. A busy machine may not run an emulated
+            // guest within them.
             "ttyS0 no_timer_check"
         }
         Machine::aarch64 => {

@@ -1,5 +1,5 @@
-//! `xtask hosts`: guests of the matrix that are hosts of a fleet. They stay up, have a network,
-//! and run each script that comes to their port 22.
+//! `xtask hosts`: guests of the matrix as hosts of a fleet. They keep running, have a network, and run each script sent
+//! to their port 22.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::store::{Store, When};
 use super::tree::Tree;
 
 const INIT: &str = include_str!("host.sh");
-/// What a network of virtio needs, in the order of loading.
+/// The modules of a virtio network, in loading order.
 const MODULES: [&str; 8] = [
     "virtio",
     "virtio_ring",
@@ -25,15 +25,15 @@ const MODULES: [&str; 8] = [
     "net_failover",
     "virtio_net",
 ];
-/// MiB: twelve of them fit into a small machine.
+/// In MiB: twelve guests fit into a small machine.
 const MEMORY: &str = "384";
 
-/// Make guests that are hosts of a fleet, and print how each is started
+/// Make guests as hosts of a fleet, and print how each is started
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Their kernels by name, for example `x86_64 6.12` [default: all]
     kernels: Vec<String>,
-    /// Where kernels, the root for cross-building and programs are kept
+    /// Folder for kernels, the root for cross-building and programs
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
 }
@@ -42,7 +42,7 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Host {
     kernel: String,
-    /// QEMU with its words, less those of the network; or why there is none.
+    /// QEMU's command line, without the network; or the reason why there is none.
     start: std::result::Result<Vec<String>, String>,
 }
 
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What all hosts share.
+/// The state shared by all hosts.
 struct Maker {
     store: Store,
     builds: Builds,
@@ -83,7 +83,7 @@ impl Maker {
         })
     }
 
-    /// Makes the disk, and gives the words of QEMU.
+    /// Makes the disk, and returns QEMU's command line.
     fn start(&mut self, kernel: &Kernel) -> Result<Vec<String>> {
         let image = self.store.image(kernel)?;
         let programs = self.builds.of(kernel.machine)?;

@@ -1,4 +1,4 @@
-//! The only disk of a guest of the matrix: the programs, and what they should expect.
+//! The only disk of a guest of the matrix: the programs, and their expected results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use super::tree::Tree;
 
 const INIT: &str = include_str!("init.sh");
 
-/// What a guest is made of.
+/// The parts of a guest.
 pub struct Parts<'a> {
-    /// A busybox that needs no library.
+    /// A static busybox.
     pub busybox: &'a Path,
     /// The folder of the programs.
     pub programs: &'a Path,
-    /// The folder of the expected diagnoses, one file a host.
+    /// The folder of the expected diagnoses, one file per host.
     pub golden: &'a Path,
 }
 
 /// Makes the archive for one kernel.
 ///
 /// # Errors
-/// A part is missing, or cpio is.
+/// A part or cpio is missing.
 pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> Result<PathBuf> {
     let programs = purpose
         .programs()
@@ -36,7 +36,7 @@ pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> 
     tree.archive()
 }
 
-/// What the guest is told: what to expect, or under which name to freeze itself.
+/// Writes the guest's instructions: the expected results, or the name of the frozen machine.
 fn tell(kernel: &Kernel, parts: &Parts, purpose: Purpose, tree: &Tree) -> Result<()> {
     let slug = kernel.slug();
     if purpose == Purpose::Capture {

@@ -1,4 +1,4 @@
-//! Which kernels there are, and what each must have.
+//! The kernels of the matrix, with their requirements.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,28 @@ pub struct Kernel {
     pub machine: Machine,
     /// The suite of Debian.
     pub suite: String,
-    /// The package, in which `*` stands for any characters.
+    /// The package name, in which `*` matches any characters.
     pub package: String,
-    /// What a write does after a read, in the word that the guest takes.
+    /// The effect of a write after a read, in the guest's terms.
     pub after_read: String,
-    /// Capabilities that root must have there.
+    /// Capabilities required for root.
     pub must: Vec<String>,
-    /// Capabilities that an ordinary user must have there.
+    /// Capabilities required for an ordinary user.
     pub user_must: Vec<String>,
 }
 
 impl Kernel {
-    /// The name as a part of a file's name.
+    /// Returns the name in a form for file names.
     pub fn slug(&self) -> String {
         self.name.replace(' ', "-")
     }
 
-    /// The package of its modules: newer kernels have one of their own.
+    /// Returns the package of its modules: newer kernels have a separate one.
     pub fn modules_package(&self) -> String {
         self.package.replacen("linux-binary-", "linux-modules-", 1)
     }
 
-    /// Whether this user must find this capability there.
+    /// Returns true if this user must have this capability there.
     pub fn requires(&self, user: &str, capability: &str) -> bool {
         let list = if user == "root" {
             &self.must
@@ -58,11 +58,10 @@ struct File {
     kernels: BTreeMap<String, Kernel>,
 }
 
-/// The kernels of the matrix, those of x86_64 first; all, or those whose name contains a word of
-/// `wanted`.
+/// Returns the kernels of the matrix, x86_64 first; all, or those whose name contains a word of `wanted`.
 ///
 /// # Errors
-/// `kernels.toml` has a mistake, or no kernel is wanted.
+/// `kernels.toml` has a mistake, or no kernel matches.
 pub fn kernels(wanted: &[String], machine: Option<Machine>) -> Result<Vec<Kernel>> {
     let file: File = toml::from_str(KERNELS).context("xtask/kernels.toml")?;
     let mut kernels: Vec<Kernel> = file
@@ -79,7 +78,7 @@ pub fn kernels(wanted: &[String], machine: Option<Machine>) -> Result<Vec<Kernel
     Ok(kernels)
 }
 
-/// The numbers in a name, so that 6.12 comes after 6.1.
+/// Returns the numbers in a name, so that 6.12 sorts after 6.1.
 fn version(name: &str) -> Vec<u32> {
     let release = name.split(' ').skip(1);
     let numbers = release.flat_map(|part| part.split(|c: char| !c.is_ascii_digit()));

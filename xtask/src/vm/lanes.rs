@@ -1,4 +1,4 @@
-//! Guests side by side: each emulates on one processor, and so many run as there are.
+//! Guests in parallel: each emulates on one processor, and one runs per processor.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,11 @@ use super::results::{self, Outcome};
 use super::table::Column;
 use super::{Disks, Matrix, Purpose, Ready, thaw};
 
-/// The results of all guests, in their order. One in which a test failed is booted once more,
-/// alone: an emulated guest beside others has patience for fewer surprises. What counts is what
-/// it said then.
+/// Returns the results of all guests, in their order. A guest with a failed test is booted again, without others in
+/// parallel: an emulated guest next to others times out more easily. Only the second result counts.
 ///
 /// # Errors
-/// The number of processors cannot be told.
+/// The number of processors is unknown.
 pub fn columns(guests: &[Ready], matrix: &Matrix) -> Result<Vec<Column>> {
     let lanes = thread::available_parallelism()?.get().min(guests.len());
     let next = AtomicUsize::new(0);
@@ -59,7 +58,7 @@ fn once_more(first: Column, guest: &Ready, matrix: &Matrix) -> Column {
     if failed.is_empty() || guest.parts.is_err() {
         return first;
     }
-    eprintln!("{}: once more, alone: {}", first.name, failed.join("; "));
+    eprintln!("{}: repeated separately: {}", first.name, failed.join("; "));
     column(guest, matrix)
 }
 
@@ -72,8 +71,8 @@ fn failed(column: &Column) -> Vec<String> {
     failed.collect()
 }
 
-/// The results of one kernel. What is lacking for the architecture of this machine is an error
-/// and counts as a failure; for another one it is a skip with its reason.
+/// Returns the results of one kernel. A missing requirement for the architecture of this machine is an error and counts
+/// as a failure. For another architecture it is a skip with its reason.
 fn column(guest: &Ready, matrix: &Matrix) -> Column {
     let kernel = &guest.kernel;
     eprintln!("{} …", kernel.name);

@@ -1,4 +1,4 @@
-//! The programs that go into a guest, each in one file that needs no library.
+//! The programs for a guest, each in one static file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use anyhow::{Context, Error, Result};
 use crate::machine::Machine;
 use crate::toolchain;
 
-/// Of the workspace's profiles, the one for guests: small, and quick under emulation.
+/// The workspace profile for guests: small, and fast under emulation.
 const PROFILE: &str = "guest";
-/// The laboratory, whose lines are looked up in a guest, and the profile that keeps them.
+/// The laboratory, whose line numbers are looked up in a guest, and the profile that keeps them.
 const LABORATORY: &str = "hugewise-lab";
 const WITH_LINES: &str = "guest-lab";
 
-/// What a guest has beside the laboratory, built in one command, because of two each would choose
-/// features for itself and build twice.
+/// The programs of a guest in addition to the laboratory. They are built in one command: two would select different
+/// features and build twice.
 #[derive(Clone, Copy, Debug)]
 pub struct Programs {
     packages: &'static [&'static str],
-    /// Test programs of the crate `hugewise` that run in guests.
+    /// Test programs of the crate `hugewise` for guests.
     tests: &'static [&'static str],
 }
 
@@ -43,17 +43,16 @@ pub const HOST: Programs = Programs {
 };
 
 impl Programs {
-    /// The names of their files.
+    /// Returns their file names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let programs = self.packages.iter().chain(self.tests).copied();
         programs.chain([LABORATORY])
     }
 
-    /// Builds for a machine and gives the folder in which the programs are, and the test programs
-    /// beside them.
+    /// Builds for a machine and returns the folder of the programs, which also contains the test programs.
     ///
     /// # Errors
-    /// They cannot be built here; the error says why.
+    /// They cannot be built on this machine; the error has the reason.
     fn build(self, machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
         let mut words = vec!["build", "--profile", PROFILE, "--bins"];
         words.extend(self.packages.iter().flat_map(|package| ["-p", package]));
@@ -66,7 +65,7 @@ impl Programs {
         Ok(folder)
     }
 
-    /// Puts the programs into one folder.
+    /// Copies the programs into one folder.
     fn collect(self, target: &Path, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         let copy = |built: &Path, name: &str| {
@@ -85,20 +84,20 @@ impl Programs {
     }
 }
 
-/// Programs that are built once for each machine.
+/// Programs, built once for each machine.
 pub struct Builds {
     programs: Programs,
     sources: PathBuf,
     cache: PathBuf,
-    /// The folders of the programs, or why they could not be built.
+    /// The folders of the programs, or the reasons why they could not be built.
     done: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
 }
 
 impl Builds {
-    /// None yet, of the workspace in the current folder.
+    /// Creates an empty set, for the workspace in the current folder.
     ///
     /// # Errors
-    /// The current folder cannot be told.
+    /// The current folder is unknown.
     pub fn new(programs: Programs, cache: &Path) -> Result<Self> {
         Ok(Self {
             programs,
@@ -108,10 +107,10 @@ impl Builds {
         })
     }
 
-    /// The folder of the programs for a machine.
+    /// Returns the folder of the programs for a machine.
     ///
     /// # Errors
-    /// They cannot be built here; the error says why.
+    /// They cannot be built on this machine; the error has the reason.
     pub fn of(&mut self, machine: Machine) -> Result<PathBuf> {
         let built = self.done.entry(machine).or_insert_with(|| {
             eprintln!("building for {} …", machine.name());
@@ -122,7 +121,7 @@ impl Builds {
     }
 }
 
-/// Cargo gives test programs a name with a hash; of several the newest is this build's.
+/// Cargo adds a hash to the name of a test program; the newest is from this build.
 fn newest_test(built: &Path, test: &str) -> Result<PathBuf> {
     let entries = fs::read_dir(built.join("deps"))?.flatten();
     let programs = entries.filter(|entry| {

@@ -1,21 +1,21 @@
-//! What guests said, understood.
+//! Parses the output of guests.
 
 use super::boot::Ended;
 use super::kernels::Kernel;
 
-/// The word that begins each line of a result.
+/// The first word of each result line.
 const MARK: &str = "guest ";
-/// Printed when all tests have run; without it the guest died before.
+/// Printed after all tests; without it the guest died earlier.
 const DONE: &str = "guest is done";
 
-/// How a test ended in a guest.
+/// The outcome of a test in a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// As it should.
     Passed,
-    /// Not as it should; what was seen.
+    /// The test failed; contains the observation.
     Failed(String),
-    /// It could not be tried; what was lacking.
+    /// The test could not be run; contains the missing requirement.
     Skipped(String),
 }
 
@@ -30,8 +30,8 @@ pub struct Result {
     pub outcome: Outcome,
 }
 
-/// The results of one kernel. A skip for want of what the kernel must have is a failure, and so
-/// is a guest that did not come to its end.
+/// Returns the results of one kernel. A skip for a missing required capability is a failure, and so is a guest that did
+/// not finish.
 pub fn results(kernel: &Kernel, ended: &Ended) -> Vec<Result> {
     let mut results: Vec<Result> = ended
         .lines
@@ -42,7 +42,7 @@ pub fn results(kernel: &Kernel, ended: &Ended) -> Vec<Result> {
     results
 }
 
-/// The guest as a whole.
+/// Returns the result of the guest as a whole.
 fn whole(ended: &Ended) -> Result {
     let outcome = if ended.lines.iter().any(|line| line.starts_with(DONE)) {
         Outcome::Passed
@@ -70,7 +70,7 @@ fn whole(ended: &Ended) -> Result {
 }
 
 fn result(kernel: &Kernel, line: &str) -> Option<Result> {
-    // The console may have put something of its own before the mark.
+    // The console can add text before the mark.
     let start = line.find(MARK)?;
     let mut words = line[start + MARK.len()..].splitn(3, ' ');
     let (user, how, rest) = (words.next()?, words.next()?, words.next()?);
@@ -113,7 +113,7 @@ fn skipped(kernel: &Kernel, user: &str, rest: &str) -> Option<(String, Outcome)>
     Some((test, Outcome::Skipped(why)))
 }
 
-/// `CAPABILITY: WHY`: of interest only where it must be there.
+/// Parses `CAPABILITY: WHY`, which only matters for a required capability.
 fn lacking(kernel: &Kernel, user: &str, rest: &str) -> Option<(String, Outcome)> {
     let capability = rest.split(": ").next()?;
     kernel.requires(user, capability).then(|| {

@@ -1,4 +1,4 @@
-//! What is fetched once: kernels and busybox, in a folder that git ignores.
+//! Kernels and busybox, fetched once into a folder ignored by git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ use super::kernels::Kernel;
 use crate::command::run;
 use crate::machine::Machine;
 
-/// The suite whose busybox is used: the oldest here, so that it runs on every kernel.
+/// The suite whose busybox is used: the oldest in the matrix, so that it runs on every kernel.
 const BUSYBOX_SUITE: &str = "bookworm";
 
-/// The cache, and the roots of apt that were needed so far.
+/// The cache, and the apt roots used so far.
 pub struct Store {
     cache: PathBuf,
     roots: Vec<(Machine, Apt)>,
     when: When,
 }
 
-/// Whether what was fetched before is good enough.
+/// When to fetch packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Only what is lacking is fetched.
+    /// Only missing packages are fetched.
     Lacking,
     /// The newest packages are looked up.
     Always,
 }
 
 impl Store {
-    /// A store in a folder.
+    /// Creates a store in a folder.
     pub fn new(cache: &Path, when: When) -> Self {
         Self {
             cache: cache.to_owned(),
@@ -40,20 +40,20 @@ impl Store {
         }
     }
 
-    /// The image of a kernel.
+    /// Returns the image of a kernel.
     ///
     /// # Errors
-    /// Its package cannot be had, or holds no image.
+    /// Its package cannot be fetched, or contains no image.
     pub fn image(&mut self, kernel: &Kernel) -> Result<PathBuf> {
         let package = self.package(kernel.machine, &kernel.suite, &kernel.package)?;
         let paths = ["./boot/vmlinuz-*", "./usr/lib/modules/*/vmlinuz"];
         self.extract(&package, &paths, "vmlinuz")
     }
 
-    /// A folder with those modules of a kernel that are not built into it.
+    /// Returns a folder with those modules of a kernel that are not built in.
     ///
     /// # Errors
-    /// Their package cannot be had, or none of them is in it.
+    /// Their package cannot be fetched, or contains none of them.
     pub fn modules(&mut self, kernel: &Kernel, names: &[&str]) -> Result<PathBuf> {
         let package = self.package(kernel.machine, &kernel.suite, &kernel.modules_package())?;
         let folder = package.with_file_name("modules");
@@ -65,10 +65,10 @@ impl Store {
         Ok(folder)
     }
 
-    /// A busybox that needs no library.
+    /// Returns a static busybox.
     ///
     /// # Errors
-    /// Its package cannot be had.
+    /// Its package cannot be fetched.
     pub fn busybox(&mut self, machine: Machine) -> Result<PathBuf> {
         let package = self.package(machine, BUSYBOX_SUITE, "busybox-static")?;
         self.extract(&package, &["./bin/busybox", "./usr/bin/busybox"], "busybox")
@@ -95,7 +95,7 @@ impl Store {
         Ok(&self.roots[place].1)
     }
 
-    /// Takes one file out of a package and puts it beside.
+    /// Extracts one file from a package and stores it next to the package.
     fn extract(&self, package: &Path, patterns: &[&str], name: &str) -> Result<PathBuf> {
         let folder = package.parent().unwrap_or(&self.cache);
         let target = folder.join(name);
@@ -110,8 +110,8 @@ impl Store {
     }
 }
 
-/// Puts modules into one folder, without the compression that not every insmod undoes. Most
-/// patterns fit nothing where most modules are built in, and that makes tar fail.
+/// Copies modules into one folder, without the compression that some versions of insmod do not support. If most modules
+/// are built in, most patterns match nothing, and tar fails.
 fn unpack_modules(package: &Path, names: &[&str], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     let script = "dpkg-deb --fsys-tarfile \"$0\" | tar -x --wildcards --transform 's,.*/,,' \"$@\"; \
@@ -128,7 +128,7 @@ fn unpack_modules(package: &Path, names: &[&str], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of the one file in a package that fits a pattern.
+/// Returns the bytes of the one file in a package that matches a pattern.
 fn unpack(package: &Path, patterns: &[&str]) -> Result<Vec<u8>> {
     let mut archive = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
@@ -137,7 +137,7 @@ fn unpack(package: &Path, patterns: &[&str]) -> Result<Vec<u8>> {
         .spawn()
         .context("starting dpkg-deb")?;
     let stream = archive.stdout.take().context("dpkg-deb has no stdout")?;
-    // Patterns that nothing fits make tar fail, and one of them always does.
+    // Patterns without a match make tar fail, and one of them never matches.
     let output = Command::new("tar")
         .args(["-x", "--to-stdout", "--wildcards"])
         .args(patterns)

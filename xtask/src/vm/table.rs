@@ -1,10 +1,10 @@
-//! The matrix as people read it: a row for each test, a column for each kernel.
+//! The matrix for people: a row for each test, a column for each kernel.
 
 use std::fmt::Write;
 
 use super::results::{Outcome, Result};
 
-/// A kernel's name and what it said; or why it could not be run at all.
+/// A kernel's name and results, or the reason why it could not be run.
 pub struct Column {
     /// The name of the kernel.
     pub name: String,
@@ -12,7 +12,7 @@ pub struct Column {
     pub results: std::result::Result<Vec<Result>, String>,
 }
 
-/// How often each of the three happened.
+/// The number of each of the three outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Tests that held.
@@ -42,7 +42,7 @@ pub fn count(columns: &[Column]) -> Count {
     count
 }
 
-/// The table, and below it the reason of each failure and each skip.
+/// Returns the table, and below it the reason of each failure and each skip.
 pub fn render(columns: &[Column]) -> String {
     let rows = rows(columns);
     let mut notes = Vec::new();
@@ -67,7 +67,7 @@ pub fn render(columns: &[Column]) -> String {
     text
 }
 
-/// The first column to the left, all others to the right.
+/// Aligns the first column left, all others right.
 fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |place: usize| {
@@ -87,7 +87,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// Every test of every kernel, in the order in which guests ran them.
+/// Returns every test of every kernel, in running order.
 fn rows(columns: &[Column]) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for user in ["root", "user"] {
@@ -105,7 +105,7 @@ fn rows(columns: &[Column]) -> Vec<(String, String)> {
     rows
 }
 
-/// The names of kernels word under word, so that columns stay narrow.
+/// Returns the names of kernels with one word per line, so that columns stay narrow.
 fn headings(columns: &[Column]) -> Vec<Vec<String>> {
     let words = |column: &Column| column.name.split(' ').count();
     let height = columns.iter().map(words).max().unwrap_or(0);
@@ -144,7 +144,7 @@ fn cell(column: &Column, user: &str, test: &str, notes: &mut Vec<String>) -> Str
     }
 }
 
-/// A cell with the number of its note; equal notes have one number.
+/// Returns a cell with the number of its note; equal notes share a number.
 fn noted(word: &str, note: String, notes: &mut Vec<String>) -> String {
     let number = match notes.iter().position(|known| *known == note) {
         Some(place) => place + 1,

@@ -1,4 +1,4 @@
-//! The files that a guest begins with, as one archive.
+//! The initial files of a guest, as one archive.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Folders that every guest has; most are mounted over.
+/// Folders of every guest; most are mount points.
 const FOLDERS: [&str; 9] = [
     "bin", "programs", "proc", "sys", "dev", "tmp", "run", "etc", "var",
 ];
@@ -50,15 +50,15 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A file or folder in it.
+    /// Returns the path of a file or folder in it.
     pub fn at(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Packs it into a file beside the tree.
+    /// Packs it into a file next to the tree.
     ///
     /// # Errors
-    /// There is no cpio.
+    /// cpio is not installed.
     pub fn archive(&self) -> Result<PathBuf> {
         let target = self.folder.with_file_name("initramfs.cpio");
         let status = Command::new("sh")

@@ -1,4 +1,4 @@
-//! Counters of the kernel, each once: for trials, `stat`, `export`, `watch` and fleets.
+//! Kernel counters, each defined once: for trials, `stat`, `export`, `watch` and fleets.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum Better {
     Lower,
     /// More is better.
     Higher,
-    /// It is a fact, neither good nor bad.
+    /// Neither good nor bad.
     Neither,
 }
 
@@ -25,7 +25,7 @@ pub enum Better {
 pub enum Shown {
     /// In the first table, always.
     Always,
-    /// In the first table when it is not zero everywhere.
+    /// In the first table unless it is zero everywhere.
     WhenNonZero,
     /// With `--verbose`, in JSON and CSV.
     OnRequest,
@@ -44,18 +44,18 @@ pub enum Place {
     Watch,
 }
 
-/// The file of the kernel that has a counter.
+/// The kernel file of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
     /// `/proc/vmstat`.
     Vmstat,
     /// `/proc/vmstat`, and `memory.stat` of a version 2 cgroup (mm/memcontrol.c).
     VmstatAndGroups,
-    /// `hugepages-SIZE/stats`: a file for each counter, of one folio size.
+    /// `hugepages-SIZE/stats`: one file per counter, for one folio size.
     SizeStats,
-    /// `/proc/meminfo`: amounts, in bytes here.
+    /// `/proc/meminfo`: amounts, converted to bytes.
     Meminfo,
-    /// `transparent_hugepage/khugepaged`: a file for each counter.
+    /// `transparent_hugepage/khugepaged`: one file per counter.
     Khugepaged,
 }
 
@@ -72,19 +72,18 @@ impl File {
     }
 }
 
-/// All that is known of a counter.
+/// The full description of a counter.
 #[derive(Debug)]
 pub struct CounterRow {
-    /// Our name in records, in JSON and on the command line; it ends in its unit.
+    /// Its name in records, in JSON and on the command line; it ends in its unit.
     pub name: &'static str,
     /// Its name in a table of 80 columns.
     pub label: &'static str,
-    /// Its fields in the file, which are added up. A `*` stands at the end of names of which a
-    /// kernel has several, one a zone.
+    /// Its fields in the file, which are summed. A final `*` matches several kernel names, such as one per zone.
     pub fields: &'static [&'static str],
-    /// The file that has it.
+    /// Its file.
     pub file: File,
-    /// The first Linux that has it under these names.
+    /// The first Linux version with these names.
     pub since: &'static str,
     /// The good direction.
     pub better: Better,
@@ -92,14 +91,14 @@ pub struct CounterRow {
     pub shown: Shown,
     /// The parts of the program that show it.
     pub places: &'static [Place],
-    /// Its metric in a fleet, if it has one there.
+    /// Its metric in a fleet, if any.
     pub fleet: Option<&'static str>,
     /// Its meaning.
     pub meaning: &'static str,
 }
 
 impl CounterRow {
-    /// Its source and meaning: one sentence for lists of metrics.
+    /// Returns source and meaning: one sentence for lists of metrics.
     #[must_use]
     pub fn doc(&self) -> String {
         let fields = self.fields.join(" and ");
@@ -113,35 +112,35 @@ impl Counter {
         table::ALL.iter().copied()
     }
 
-    /// The counters of a place.
+    /// Iterates over the counters of a place.
     pub fn at(place: Place) -> impl Iterator<Item = Self> {
         Self::all().filter(move |counter| counter.row().places.contains(&place))
     }
 
-    /// The counters of a fleet, with their metrics there.
+    /// Iterates over the counters of a fleet, with their metrics there.
     pub fn of_fleets() -> impl Iterator<Item = (Self, &'static str)> {
         Self::all().filter_map(|counter| Some((counter, counter.row().fleet?)))
     }
 
-    /// The counter of a folio size that its file names so.
+    /// Returns the counter of a folio size, by its file name.
     #[must_use]
     pub fn of_size(file: &str) -> Option<Self> {
         Self::all().find(|it| it.row().file == File::SizeStats && it.field() == file)
     }
 
-    /// Tells whether the counter is in `/proc/vmstat`.
+    /// Returns true if the counter is in `/proc/vmstat`.
     #[must_use]
     pub fn is_in_vmstat(self) -> bool {
         matches!(self.row().file, File::Vmstat | File::VmstatAndGroups)
     }
 
-    /// The kernel's name for it; the first, if it is a sum.
+    /// Returns the kernel's name of the counter; the first one, if it is a sum.
     #[must_use]
     pub fn field(self) -> &'static str {
         self.row().fields[0]
     }
 
-    /// Tells whether a field of the file is this counter, or a part of its sum.
+    /// Returns true if a field of the file is this counter, or a part of its sum.
     #[must_use]
     pub fn has(self, field: &str) -> bool {
         let mut own = self.row().fields.iter();
@@ -151,7 +150,7 @@ impl Counter {
         })
     }
 
-    /// Its value among the fields of its file; `None` if this kernel has none of them.
+    /// Returns its value from the fields of its file; `None` if this kernel has none of the counter's fields.
     #[must_use]
     pub fn total(self, fields: &BTreeMap<String, u64>) -> Option<u64> {
         let own = fields.iter().filter(|(field, _)| self.has(field));

@@ -1,25 +1,25 @@
-//! The rows: to add a counter, or a place that shows it, changes this file alone.
+//! The rows of the table. To add a counter, or a place that shows it, change only this file.
 //!
-//! A row has the variant, our name, the label on screens, the kernel's fields, their file, the first
-//! Linux that has them, the good direction, its place in reports, the places that show it, the name
-//! of its rate in a fleet, and its meaning. Reports list the counters in this order.
+//! A row has the variant, our name, the label on screens, the kernel's fields, their file, the first Linux version with
+//! them, the good direction, its place in reports, the places that show it, the name of its rate in a fleet, and its
+//! meaning. Reports list the counters in this order.
 
 use super::{Better, CounterRow, File, Place, Shown};
 
-/// Makes an enum with a variant for each row, and the rows.
+/// Defines an enum with a variant for each row, and the rows.
 macro_rules! counters {
     ($(
         $variant:ident $name:literal $label:literal [$($field:literal),+] $file:ident $since:literal
         $better:ident $shown:ident [$($place:ident)*] $(fleet $fleet:literal)?
         $meaning:literal;
     )*) => {
-        /// A counter or an amount that the kernel keeps of the whole machine.
+        /// A counter or an amount that the kernel maintains for the whole machine.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Counter {
             $(#[doc = $meaning] $variant,)*
         }
 
-        /// All of them, in the order of the table.
+        /// All counters, in the order of the table.
         pub(super) static ALL: &[Counter] = &[$(Counter::$variant,)*];
 
         static ROWS: &[CounterRow] = &[$(CounterRow {
@@ -36,13 +36,13 @@ macro_rules! counters {
         },)*];
 
         impl Counter {
-            /// The row of the table.
+            /// Returns the row of the table.
             #[must_use]
             pub fn row(self) -> &'static CounterRow {
                 &ROWS[self as usize]
             }
 
-            /// Our name in records, in JSON and on the command line.
+            /// Returns the name in records, in JSON and on the command line.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -72,14 +72,14 @@ counters! {
         "huge pages allocated and charged in a fault";
     ThpFaultFallback "thp_fault_fallback_total" "huge faults refused" ["thp_fault_fallback"] Vmstat "2.6.39" Lower WhenNonZero [Trial Stat Export Watch]
         fleet "refused_huge_faults_per_second"
-        "no huge page could be allocated or charged in a fault. Faults where the mapping was unfit are not counted by the kernel";
+        "no huge page could be allocated or charged in a fault. The kernel does not count faults in unfit mappings";
     ThpFaultFallbackCharge "thp_fault_fallback_charge_total" "huge charges refused" ["thp_fault_fallback_charge"] Vmstat "5.7" Lower OnRequest [Trial Export]
         "the part of the refusals that a memory cgroup caused";
     ThpCollapseAlloc "thp_collapse_alloc_total" "pages collapsed" ["thp_collapse_alloc"] VmstatAndGroups "2.6.39" Neither WhenNonZero [Trial Stat Export Watch]
         fleet "collapses_per_second"
         "huge pages made by khugepaged or MADV_COLLAPSE";
     KhugepagedCollapsed "khugepaged_collapsed_total" "khugepaged collapsed" ["pages_collapsed"] Khugepaged "2.6.38" Neither OnRequest [Trial]
-        "huge pages made by khugepaged alone";
+        "huge pages made by khugepaged only";
     ThpCollapseAllocFailed "thp_collapse_alloc_failed_total" "collapses refused" ["thp_collapse_alloc_failed"] Vmstat "2.6.39" Lower OnRequest [Trial Export Watch]
         "no huge page could be allocated for a collapse";
     ThpSplitPmd "thp_split_pmd_total" "huge mappings split" ["thp_split_pmd"] Vmstat "4.5" Lower WhenNonZero [Trial Stat Export]
@@ -99,7 +99,7 @@ counters! {
     CompactSuccess "compact_success_total" "compactions done" ["compact_success"] Vmstat "2.6.35" Neither OnRequest [Trial Stat Export]
         "the part of the compaction stalls that made room";
     CompactFail "compact_fail_total" "compactions failed" ["compact_fail"] Vmstat "2.6.35" Lower OnRequest [Trial Stat Export]
-        "the part of the compaction stalls that was in vain";
+        "the part of the compaction stalls that made no room";
     CompactMigrateScanned "compact_migrate_scanned_total" "pages scanned to move" ["compact_migrate_scanned"] Vmstat "3.8" Lower OnRequest [Stat Export]
         "pages that compaction looked at to move";
     CompactDaemonWake "compact_daemon_wake_total" "calls for kcompactd" ["compact_daemon_wake"] Vmstat "4.6" Neither OnRequest [Stat Export]
@@ -114,13 +114,13 @@ counters! {
         "pages taken back, by kswapd and by allocations themselves";
     OomKill "oom_kill_total" "killed for memory" ["oom_kill"] Vmstat "4.13" Lower OnRequest [Export]
         fleet "oom_kills_per_second"
-        "processes that the kernel killed for want of memory";
+        "processes killed by the kernel's OOM killer";
     ThpFileAlloc "thp_file_alloc_total" "huge file faults" ["thp_file_alloc"] Vmstat "4.8" Neither OnRequest [Export]
         "huge pages of shared memory";
     ThpFileFallback "thp_file_fallback_total" "huge file faults refused" ["thp_file_fallback"] Vmstat "5.7" Lower OnRequest [Export]
         "no huge page could be allocated for shared memory";
     ThpMigrationSuccess "thp_migration_success_total" "huge pages moved" ["thp_migration_success"] Vmstat "5.9" Neither OnRequest [Export]
-        "huge pages that were moved whole";
+        "huge pages moved whole";
     ThpMigrationFail "thp_migration_fail_total" "huge moves failed" ["thp_migration_fail"] Vmstat "5.9" Lower OnRequest [Export]
         "huge pages that could not be moved";
     ThpScanExceedNonePte "thp_scan_exceed_none_pte_total" "collapses too empty" ["thp_scan_exceed_none_pte"] Vmstat "5.17" Neither OnRequest [Export]
@@ -132,7 +132,7 @@ counters! {
     ThpUnderusedSplitPage "thp_underused_split_page_total" "underused split" ["thp_underused_split_page"] Vmstat "6.12" Lower OnRequest [Export]
         "huge pages split because most of each was zero";
 
-    // Trials and `export` give every file of a folio size, by the kernel's name.
+    // Trials and `export` report every file of a folio size, by the kernel's name.
     AnonFaultAlloc "anon_fault_alloc_total" "served" ["anon_fault_alloc"] SizeStats "6.10" Neither OnRequest [Watch]
         "page faults that got a folio of this size";
     AnonFaultFallback "anon_fault_fallback_total" "fallbacks" ["anon_fault_fallback"] SizeStats "6.10" Lower WhenNonZero [Watch]
@@ -144,7 +144,7 @@ counters! {
     NrAnon "nr_anon_total" "in use" ["nr_anon"] SizeStats "6.12" Neither OnRequest [Watch]
         "anonymous folios of this size in use";
     NrAnonPartiallyMapped "nr_anon_partially_mapped_total" "in part" ["nr_anon_partially_mapped"] SizeStats "6.12" Lower OnRequest [Watch]
-        "folios of which some pages are mapped no more";
+        "folios with some pages no longer mapped";
 
     AnonBytes "anon_bytes" "anonymous memory" ["AnonPages"] Meminfo "2.6" Lower OnRequest [Export Watch]
         fleet "anon_bytes"

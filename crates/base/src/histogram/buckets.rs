@@ -1,17 +1,17 @@
-//! The edges of the buckets into which durations are sorted.
+//! The edges of the buckets for durations.
 //!
-//! The kernel side (`crates/linux/src/bpf/latency.bpf.c`) sorts by the same two rules; a test
-//! over the running kernel compares the two.
+//! The BPF program (`crates/linux/src/bpf/latency.bpf.c`) sorts by the same two rules; a test on the running kernel
+//! compares the two.
 
-/// Buckets of nanoseconds: eight for each power of two, so that an edge is at most an eighth
-/// above what lies in its bucket. The last one takes everything from 73 minutes on.
+/// The number of nanosecond buckets: eight for each power of two, so that an edge is at most an eighth above the values
+/// of its bucket. The last one holds all values of 73 minutes or more.
 pub const FINE_SLOTS: usize = 328;
 
-/// Buckets of microseconds: one for each power of two, the first for less than one.
+/// The number of microsecond buckets: one for each power of two, the first for values below one.
 pub const MICRO_SLOTS: usize = 32;
 
-/// The bucket of a value where each power of two is cut into 2^`bits` equal parts; what is
-/// smaller than that has a bucket of its own.
+/// Returns the bucket of a value if each power of two is split into 2^`bits` equal parts. Each value smaller than that
+/// has a separate bucket.
 #[must_use]
 pub fn slot(value: u64, bits: u32) -> usize {
     let Some(shift) = value.checked_ilog2().and_then(|bit| bit.checked_sub(bits)) else {
@@ -21,14 +21,14 @@ pub fn slot(value: u64, bits: u32) -> usize {
     ((shift as usize) << bits) + part
 }
 
-/// The smallest value in such a bucket.
+/// Returns the smallest value of such a bucket.
 #[must_use]
 pub fn floor(slot: usize, bits: u32) -> u64 {
     let shift = (slot >> bits).saturating_sub(1);
     ((slot - (shift << bits)) as u64) << shift
 }
 
-/// The largest value in such a bucket.
+/// Returns the largest value of such a bucket.
 #[must_use]
 pub fn ceiling(slot: usize, bits: u32) -> u64 {
     let last = (64 - bits as usize + 1) << bits;
@@ -38,22 +38,22 @@ pub fn ceiling(slot: usize, bits: u32) -> u64 {
     }
 }
 
-/// The resolution of the kernel side: 2^3 buckets for each power of two.
+/// The resolution of the BPF program: 2^3 buckets for each power of two.
 pub const FINE_BITS: u32 = 3;
 
-/// The fine bucket of a duration in nanoseconds.
+/// Returns the fine bucket of a duration in nanoseconds.
 #[must_use]
 pub fn fine_slot(ns: u64) -> usize {
     slot(ns, FINE_BITS).min(FINE_SLOTS - 1)
 }
 
-/// The smallest number of nanoseconds in a fine bucket.
+/// Returns the smallest number of nanoseconds in a fine bucket.
 #[must_use]
 pub fn fine_floor(slot: usize) -> u64 {
     floor(slot, FINE_BITS)
 }
 
-/// The largest number of nanoseconds in a fine bucket.
+/// Returns the largest number of nanoseconds in a fine bucket.
 #[must_use]
 pub fn fine_ceiling(slot: usize) -> u64 {
     if slot + 1 >= FINE_SLOTS {
@@ -62,7 +62,7 @@ pub fn fine_ceiling(slot: usize) -> u64 {
     ceiling(slot, FINE_BITS)
 }
 
-/// The bucket of microseconds of a duration in nanoseconds.
+/// Returns the microsecond bucket of a duration in nanoseconds.
 #[must_use]
 pub fn micro_slot(ns: u64) -> usize {
     let us = ns / 1000;
@@ -70,7 +70,7 @@ pub fn micro_slot(ns: u64) -> usize {
     slot.min(MICRO_SLOTS - 1)
 }
 
-/// The smallest number of microseconds in a bucket of microseconds.
+/// Returns the smallest number of microseconds in a microsecond bucket.
 #[must_use]
 pub fn micro_floor(slot: usize) -> u64 {
     if slot == 0 { 0 } else { 1 << (slot - 1) }

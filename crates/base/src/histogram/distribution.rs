@@ -5,33 +5,32 @@ use serde::{Deserialize, Serialize};
 use super::Histogram;
 use super::buckets::slot;
 
-/// Each power of two is cut into 2^8 parts: a bucket is at most 1/256 of its values wide.
+/// Each power of two is split into 2^8 parts: a bucket's width is at most 1/256 of its values.
 const BITS: u32 = 8;
 
-/// How long requests took, counted in buckets at most 0.4 % wide, and how exactly the source
-/// knew it.
+/// The durations of requests, counted in buckets at most 0.4 % wide, with the precision of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Distribution {
     histogram: Histogram,
-    /// The source's own smallest step; 1 where it is finer than the buckets.
+    /// The smallest step of the source; 1 if it is finer than the buckets.
     step_ns: u64,
     grain: Grain,
 }
 
-/// How exactly the source knew its values.
+/// The precision of the source's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grain {
-    /// As exactly as the buckets.
+    /// As precise as the buckets.
     Bucket,
-    /// A table of some values with how many were no longer: what is counted at a value may lie
-    /// anywhere between the value listed before it and itself.
+    /// A table of some values, each with the number of requests that were no longer. A request counted at a value was
+    /// between the previous listed value and that value.
     Listed,
 }
 
 impl Distribution {
-    /// Nothing yet, of a source whose smallest step is `step_ns`.
+    /// Creates an empty distribution for a source whose smallest step is `step_ns`.
     #[must_use]
     pub fn new(grain: Grain, step_ns: u64) -> Self {
         Self {
@@ -65,22 +64,22 @@ impl Distribution {
         self.histogram.max_ns().unwrap_or(0)
     }
 
-    /// Each bucket that is not empty, the shortest first: its upper edge in nanoseconds (never
-    /// longer than the longest) and how many it holds.
+    /// Iterates over the non-empty buckets, the shortest first: upper edge in nanoseconds (never above the longest
+    /// value) and count.
     pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
         let buckets = self.histogram.buckets();
         buckets.map(|bucket| (bucket.edge_ns, bucket.count))
     }
 
-    /// A duration that the share `q` of all requests did not exceed, in nanoseconds, by the rule
-    /// of [`Histogram::quantile_ns`].
+    /// Returns a duration that the share `q` of all requests did not exceed, in nanoseconds, by the rule of
+    /// [`Histogram::quantile_ns`].
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         self.histogram.quantile_ns(q)
     }
 
-    /// By how much a value of this distribution may be too long, as a share of itself: the
-    /// width of what it was counted in.
+    /// Returns by how much a value of this distribution can be too long, as a share of that value: the width of its
+    /// bucket or step.
     #[must_use]
     pub fn uncertainty(&self, ns: u64) -> f64 {
         let bucket = self.histogram.bucket_of(ns.min(self.max_ns()));
@@ -98,7 +97,7 @@ impl Distribution {
     }
 }
 
-/// The form in the record.
+/// The serialised form in the record.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -108,9 +107,9 @@ struct Written {
     max_ns: u64,
     /// The smallest step of the source.
     step_ns: u64,
-    /// How exactly the source knew its values.
+    /// The precision of the source's values.
     grain: Grain,
-    /// The number of each bucket and its count, without empty ones.
+    /// The index of each non-empty bucket and its count.
     buckets: Vec<(usize, u64)>,
 }
 

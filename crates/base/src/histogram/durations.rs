@@ -1,28 +1,27 @@
 use super::buckets::{FINE_BITS, MICRO_SLOTS, micro_floor, micro_slot};
 use super::{Histogram, PowerRow};
 
-/// Durations of one kind, with their exact sum, and sorted by microseconds too, as people read
-/// latencies in the kernel.
+/// Durations of one kind, with their exact sum, also sorted by microseconds, the usual unit of kernel latencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Durations {
     /// Their buckets.
     pub histogram: Histogram,
     /// Their sum, in nanoseconds.
     pub total_ns: u64,
-    /// The shortest, in nanoseconds; `None` where there is none, or it is not known.
+    /// The shortest, in nanoseconds; `None` if empty or unknown.
     pub min_ns: Option<u64>,
     micro: Vec<u64>,
 }
 
 impl Default for Durations {
-    /// In the buckets in which the kernel side counts.
+    /// Uses the buckets of the BPF program.
     fn default() -> Self {
         Self::new(FINE_BITS)
     }
 }
 
 impl Durations {
-    /// Nothing yet, in buckets of 1/2^`bits`.
+    /// Creates an empty set, in buckets of 1/2^`bits`.
     #[must_use]
     pub fn new(bits: u32) -> Self {
         Self {
@@ -33,8 +32,7 @@ impl Durations {
         }
     }
 
-    /// What the kernel counted: a sum, and the buckets as [`buckets`](super::buckets) defines
-    /// them.
+    /// Creates it from the kernel's counts: a sum, and the buckets defined in [`buckets`](super::buckets).
     #[must_use]
     pub fn counted(total_ns: u64, fine: &[u64], micro: &[u64]) -> Self {
         let slots = fine.iter().copied().enumerate();
@@ -64,7 +62,7 @@ impl Durations {
         }
     }
 
-    /// What has come since `earlier`; its shortest and longest are not known.
+    /// Returns the durations since `earlier`, without their shortest and longest.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let micro = self.micro.iter().zip(&earlier.micro);
@@ -76,7 +74,7 @@ impl Durations {
         }
     }
 
-    /// The same, and the shortest and the longest are known, in nanoseconds.
+    /// Returns the same durations with the known shortest and longest, in nanoseconds.
     #[must_use]
     pub fn with_extremes(self, min_ns: u64, max_ns: u64) -> Self {
         Self {
@@ -98,7 +96,7 @@ impl Durations {
         (self.count() > 0).then(|| self.total_ns as f64 / self.count() as f64)
     }
 
-    /// Rows of powers of two of microseconds, from the first that is not empty to the last.
+    /// Returns rows of powers of two of microseconds, from the first to the last non-empty one.
     #[must_use]
     pub fn micro_rows(&self) -> Vec<PowerRow> {
         let full = |count: &u64| *count > 0;

@@ -1,32 +1,30 @@
-//! Durations counted in buckets: one type, one rule for a quantile; the resolution is a parameter.
+//! Durations counted in buckets: one type and one rule for quantiles; the resolution is a parameter.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub mod buckets;
-/// Durations of requests, as a trial carries them.
+/// Durations of requests, in the form stored in a trial.
 pub mod distribution;
-/// Durations with their sum and their shortest.
+/// Durations with their sum and shortest value.
 pub mod durations;
 
-/// How many of `count` sorted values lie at or below the quantile `share`: the nearest rank,
-/// `ceil(share × count)`, at least 1.
+/// Returns how many of `count` sorted values are at or below the quantile `share`: the nearest rank, `ceil(share ×
+/// count)`, at least 1.
 ///
-/// Every quantile here is a value at this rank, so that "p99" means the same in each document:
-/// at least 99 in a hundred were no longer, and the value did occur (up to the width of a
-/// bucket). Interpolation would invent values between two that occurred, and a rank that is
-/// rounded down would leave more than a hundredth above its p99.
+/// Every quantile of this crate is a value at this rank, so that "p99" means the same in each document. At least 99 in
+/// a hundred were no longer, and the value did occur (up to the width of a bucket). Interpolation would invent values
+/// between two real ones. A rank rounded down would leave more than a hundredth above its p99.
 #[must_use]
 pub fn rank(count: u64, share: f64) -> u64 {
     let exact = count as f64 * share;
-    // 0.55 × 100 is a little more than 55 in binary.
+    // 0.55 × 100 is slightly above 55 in binary.
     let whole = (exact - exact * 1e-12).ceil() as u64;
     whole.clamp(1, count.max(1))
 }
 
-/// Durations in buckets of one relative width. Number and longest are exact; merging two is
-/// adding their counts.
+/// Durations in buckets of one relative width. The count and the longest value are exact; merging adds the counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     bits: u32,
@@ -38,26 +36,26 @@ pub struct Histogram {
 /// One row of a histogram: from its floor to the floor of the next.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct PowerRow {
-    /// The smallest value in it.
+    /// The smallest value in the row.
     pub from: u64,
     /// How many.
     pub count: u64,
 }
 
-/// A bucket that is not empty, in nanoseconds.
+/// A non-empty bucket, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The shortest duration that belongs here.
+    /// The shortest duration of the bucket.
     pub floor_ns: u64,
-    /// The longest, or the longest of all where that is shorter.
+    /// The longest duration of the bucket, limited to the longest of all.
     pub edge_ns: u64,
     /// How many.
     pub count: u64,
 }
 
 impl Histogram {
-    /// Nothing yet; each power of two is cut into 2^`bits` buckets, so that a quantile is at
-    /// most 1/2^`bits` too long.
+    /// Creates an empty histogram. Each power of two is split into 2^`bits` buckets, so a quantile is at most
+    /// 1/2^`bits` too long.
     #[must_use]
     pub fn new(bits: u32) -> Self {
         Self {
@@ -68,7 +66,7 @@ impl Histogram {
         }
     }
 
-    /// What somebody else counted in the same buckets, by their number; the longest is not known.
+    /// Creates it from counts in the same buckets, by bucket index; the longest value is unknown.
     #[must_use]
     pub fn from_slots(bits: u32, slots: impl IntoIterator<Item = (usize, u64)>) -> Self {
         let slots: BTreeMap<usize, u64> = slots.into_iter().filter(|slot| slot.1 > 0).collect();
@@ -82,7 +80,7 @@ impl Histogram {
         }
     }
 
-    /// The same, and the longest is known, in nanoseconds.
+    /// Returns the same histogram with the known longest value, in nanoseconds.
     #[must_use]
     pub fn with_max(self, max_ns: Option<u64>) -> Self {
         Self { max_ns, ..self }
@@ -98,7 +96,7 @@ impl Histogram {
         self.fill(buckets::slot(ns, self.bits), count);
     }
 
-    /// Adds all of another of the same resolution.
+    /// Adds another histogram of the same resolution.
     pub fn merge(&mut self, other: &Self) {
         debug_assert_eq!(self.bits, other.bits, "buckets of one width");
         self.count = self.count.saturating_add(other.count);
@@ -113,7 +111,7 @@ impl Histogram {
         *bucket = bucket.saturating_add(count);
     }
 
-    /// What has come since `earlier`; its longest is not known.
+    /// Returns the durations since `earlier`, without their longest value.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let slots = self.slots.iter().map(|(slot, now)| {
@@ -129,13 +127,13 @@ impl Histogram {
         self.count
     }
 
-    /// The longest, in nanoseconds; `None` where there is none, or it is not known.
+    /// Returns the longest value, in nanoseconds; `None` if empty or unknown.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         self.max_ns
     }
 
-    /// The buckets that are not empty, the shortest first.
+    /// Iterates over the non-empty buckets, the shortest first.
     pub fn buckets(&self) -> impl DoubleEndedIterator<Item = Bucket> {
         let slots = self.slots.iter();
         slots.map(|(&slot, &count)| Bucket {
@@ -144,7 +142,7 @@ impl Histogram {
         })
     }
 
-    /// The bucket of a duration, without its count.
+    /// Returns the bucket of a duration, without its count.
     #[must_use]
     pub fn bucket_of(&self, ns: u64) -> Bucket {
         self.bucket(buckets::slot(ns, self.bits))
@@ -157,7 +155,7 @@ impl Histogram {
             .last_key_value()
             .is_some_and(|last| *last.0 == slot);
         let edge_ns = match self.max_ns {
-            // A counter with fewer buckets counts in its last one what is longer.
+            // A counter with fewer buckets counts all longer values in its last one.
             Some(max) if is_last => max,
             Some(max) => ceiling.min(max),
             None => ceiling,
@@ -169,8 +167,8 @@ impl Histogram {
         }
     }
 
-    /// A duration that the share `q` of all did not exceed, in nanoseconds: the upper edge of
-    /// the bucket that holds the value at its [`rank`]. `None` where there are none.
+    /// Returns a duration that the share `q` of all did not exceed, in nanoseconds: the upper edge of the bucket with
+    /// the value at its [`rank`]. `None` if empty.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         let rank = rank(self.count, q);
@@ -181,7 +179,7 @@ impl Histogram {
         })
     }
 
-    /// Rows of powers of two of nanoseconds, from the first that is not empty to the last.
+    /// Returns rows of powers of two of nanoseconds, from the first to the last non-empty one.
     #[must_use]
     pub fn nano_rows(&self) -> Vec<PowerRow> {
         let mut rows: Vec<PowerRow> = Vec::new();

@@ -1,4 +1,4 @@
-//! The library trusts some lengths that a file gives, and panics where they are wrong.
+//! The library trusts some lengths in a file, and panics if they are wrong.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,14 +9,14 @@ thread_local! {
     static READS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in the library, so that a panic is the doing of a broken file.
+/// Returns true if this thread is in the library, so that a panic means a broken file.
 #[must_use]
 pub fn reads() -> bool {
     READS.get()
 }
 
-/// What `read` gives, or an error where it panics. What it was reading is to be used no more. Where
-/// a panic ends the program (`panic = "abort"`), its hook has the last word.
+/// Returns the result of `read`, or an error if it panics. After an error, do not use the object that was being read.
+/// If a panic ends the program (`panic = "abort"`), only its hook runs.
 pub(super) fn or_error<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     READS.set(true);
     let result = catch_unwind(AssertUnwindSafe(read));

@@ -1,4 +1,4 @@
-//! What stands for the library where it was left out.
+//! Replaces the library if it was left out.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ pub trait Source {}
 
 impl<T> Source for T {}
 
-/// Some rows; there are none without the library.
+/// Some rows; none exist without the library.
 #[derive(Debug)]
 pub struct Part(Infallible);
 
-/// A file that is read; there is none without the library.
+/// An open file; none exists without the library.
 #[derive(Debug)]
 pub struct Reader<S>(Infallible, PhantomData<S>);
 
@@ -73,7 +73,7 @@ impl Part {
     }
 }
 
-/// Whether this thread is in the library: never, for there is none.
+/// Returns false: without the library, no thread is in it.
 #[must_use]
 pub fn reads() -> bool {
     false

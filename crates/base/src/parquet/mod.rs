@@ -1,7 +1,7 @@
 //! Tables as files of Apache Parquet (<https://parquet.apache.org/docs/file-format/>).
 //!
-//! The library takes half a minute of a processor to build, and `make run` lets somebody wait: without
-//! the feature `parquet` the same functions say that they cannot.
+//! The library takes half a minute of CPU time to build, and users of `make run` wait for it. Without the feature
+//! `parquet`, the same functions return an error.
 
 use super::table::Kind;
 
@@ -24,7 +24,7 @@ mod disabled;
 #[cfg(not(feature = "parquet"))]
 pub use disabled::{Part, Reader, Source, file, reads};
 
-/// Why a file cannot be written or read.
+/// The reasons why a file cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The library was left out.
@@ -33,28 +33,28 @@ pub enum Error {
          is on by default"
     )]
     Without,
-    /// What the library says.
+    /// A message from the library.
     #[error("{0}")]
     Broken(String),
-    /// A column of another kind.
+    /// A column of another type.
     #[error("the column {name} is {found}, not {}", .wanted.in_words())]
     Column {
         /// Its name.
         name: &'static str,
-        /// Its type in the words of the format.
+        /// Its type, as the format names it.
         found: String,
-        /// What it must be.
+        /// The required type.
         wanted: Kind,
     },
-    /// A row without a value that every row has.
+    /// A row lacks a required value.
     #[error("{0} has no value")]
     NoValue(&'static str),
-    /// A value that it cannot have.
+    /// A value that its column cannot have.
     #[error("{0} cannot be {1}")]
     WrongValue(&'static str, String),
 }
 
-/// Whether files can be written and read.
+/// Checks that files can be written and read.
 ///
 /// # Errors
 /// The library was left out.
@@ -66,7 +66,7 @@ pub fn check() -> Result<(), Error> {
 }
 
 impl Kind {
-    /// In the words of the format.
+    /// Returns the type's name in the format.
     fn in_words(self) -> &'static str {
         match self {
             Self::Integer => "INT32 or INT64",

@@ -1,4 +1,4 @@
-//! Reading, so many rows at a time that memory does not grow with the file.
+//! Reads a limited number of rows at a time, so that memory does not grow with the file.
 
 use std::fmt;
 
@@ -14,26 +14,26 @@ use super::broken::or_error;
 use super::{Error, Source};
 use crate::table::{Column, Kind};
 
-/// Rows of a part. Besides a part, one page of each column is in memory.
+/// Rows per part. In addition to a part, one page of each column is in memory.
 const ROWS_OF_A_PART: usize = 1 << 12;
 
-/// A file, of which some columns are read part by part.
+/// A file, read part by part for some columns.
 pub struct Reader<S: Source> {
     file: SerializedFileReader<S>,
-    /// Where the columns are that were asked for; `None` is one that the file lacks.
+    /// The positions of the requested columns; `None` if the file lacks one.
     columns: Vec<(Column, Option<usize>)>,
     next_group: usize,
     group: Group,
 }
 
-/// What is left of a row group.
+/// The unread rest of a row group.
 #[derive(Default)]
 struct Group {
     readers: Vec<Option<ColumnReader>>,
     rows: usize,
 }
 
-/// Some rows that follow each other.
+/// Some consecutive rows.
 #[derive(Debug)]
 pub struct Part {
     columns: Vec<(&'static str, Cells)>,
@@ -49,11 +49,11 @@ enum Cells {
 }
 
 impl<S: Source + 'static> Reader<S> {
-    /// Opens a file for these columns. Of a column that the file lacks, every cell is missing.
-    /// Where no row has a value, programs that guess the kind guess any, so that it counts as absent.
+    /// Opens a file for these columns. If the file lacks a column, its cells are missing. A column without any value
+    /// counts as absent, because programs guess its type.
     ///
     /// # Errors
-    /// It is no Parquet file, or a column has another kind.
+    /// The file is not Parquet, or a column has another type.
     pub fn open(source: S, columns: &[Column]) -> Result<Self, Error> {
         or_error(|| Self::open_sound(source, columns))
     }
@@ -79,10 +79,10 @@ impl<S: Source + 'static> Reader<S> {
         })
     }
 
-    /// The next rows; `None` at the end.
+    /// Reads the next rows; `None` at the end.
     ///
     /// # Errors
-    /// The file is broken, cut, or compressed in a way that the library was built without.
+    /// The file is broken, truncated, or uses a compression that the library was built without.
     pub fn next_part(&mut self) -> Result<Option<Part>, Error> {
         or_error(|| self.next_sound_part())
     }
@@ -133,7 +133,7 @@ impl<S: Source> fmt::Debug for Reader<S> {
     }
 }
 
-/// Whether the file says that no row has a value.
+/// Returns true if no row has a value, according to the file.
 fn is_empty(file: &ParquetMetaData, column: usize) -> bool {
     file.row_groups().iter().all(|group| {
         let statistics = group.column(column).statistics();
@@ -142,7 +142,7 @@ fn is_empty(file: &ParquetMetaData, column: usize) -> bool {
     })
 }
 
-/// A number may also be a decimal or a moment, whose digits mean something else.
+/// A number can also be a decimal or a timestamp, whose digits have another meaning.
 fn check(found: &ColumnDescriptor, (name, wanted): Column) -> Result<(), Error> {
     use parquet::basic::Type as Physical;
     let is_plain = match found.logical_type_ref() {
@@ -185,8 +185,7 @@ fn read(reader: &mut ColumnReader, (name, kind): Column, rows: usize) -> Result<
     })
 }
 
-/// The next cells of a column. Where no row may lack a value, the file does not say which rows
-/// have one.
+/// Reads the next cells of a column. If every row must have a value, the file does not store which rows have one.
 fn cells<T: DataType, V>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
@@ -219,21 +218,21 @@ impl Part {
         self.rows
     }
 
-    /// Text of a column of such, in a row.
+    /// Returns the text in a row of a text column.
     ///
     /// # Errors
-    /// It is not UTF-8.
+    /// The bytes are not UTF-8.
     pub fn text(&self, column: usize, row: usize) -> Result<Option<&str>, Error> {
         let (name, cells) = &self.columns[column];
         let Cells::Texts(texts) = cells else {
             return Ok(None);
         };
-        let wrong = |_| Error::WrongValue(name, "text that is not UTF-8".to_owned());
+        let wrong = |_| Error::WrongValue(name, "non-UTF-8 text".to_owned());
         let text = texts[row].as_ref().map(ByteArray::as_utf8);
         text.transpose().map_err(wrong)
     }
 
-    /// A whole number of a column of such, in a row.
+    /// Returns the integer in a row of an integer column.
     #[must_use]
     pub fn integer(&self, column: usize, row: usize) -> Option<i64> {
         match &self.columns[column].1 {
@@ -242,7 +241,7 @@ impl Part {
         }
     }
 
-    /// A number of a column of such, in a row.
+    /// Returns the number in a row of a number column.
     #[must_use]
     pub fn number(&self, column: usize, row: usize) -> Option<f64> {
         match &self.columns[column].1 {

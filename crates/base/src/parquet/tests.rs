@@ -10,7 +10,7 @@ const COLUMNS: [Column; 3] = [
     ("name", Kind::Text),
 ];
 
-/// The table that a file holds.
+/// Reads the table of a file.
 fn read(bytes: &[u8], columns: &[Column]) -> Result<Table, Error> {
     let mut reader = Reader::open(bytes::Bytes::copy_from_slice(bytes), columns)?;
     let mut table = Table::new(columns);

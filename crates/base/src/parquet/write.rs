@@ -12,13 +12,13 @@ use parquet::schema::types::{Type, TypePtr};
 use super::Error;
 use crate::table::{Cell, Column, Kind, Table};
 
-/// Who reads one row group after the other holds a part of these.
+/// A sequential reader holds part of one row group in memory.
 const ROWS_OF_A_GROUP: usize = 1 << 16;
 
-/// The file of a table. The same table gives the same bytes.
+/// Returns a table as a file. The same table gives the same bytes.
 ///
 /// # Errors
-/// The library has failed, or was left out.
+/// The library failed, or was left out.
 pub fn file(table: &Table) -> Result<Vec<u8>, Error> {
     let schema = schema(table.columns())?;
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties()))?;
@@ -35,7 +35,7 @@ pub fn file(table: &Table) -> Result<Vec<u8>, Error> {
     Ok(writer.into_inner()?)
 }
 
-/// Statistics of each page and indexes of pages would be half of a small file.
+/// Page statistics and page indexes would be half of a small file.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by("hugewise".to_owned())
@@ -84,7 +84,7 @@ fn write<'a>(
     }
 }
 
-/// Writes the values that there are, and of each row whether it has one.
+/// Writes the present values, and for each row whether it has one.
 fn put<'a, T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
     cells: impl Iterator<Item = &'a Cell>,

@@ -1,11 +1,11 @@
-//! A curve as straight lines, as few as explain it: dynamic programming over all ways to part
-//! its points (Bellman 1961), with a price for each line.
+//! Fits a curve with as few straight lines as explain it: dynamic programming over all ways to split its points
+//! (Bellman 1961), with a price for each line.
 
-/// What one more line has to save, in squared residuals of one standard deviation each: a line
-/// has two parameters and a place, and chance alone would buy it for about 2 ln n of each.
+/// The price of one more line: the minimum saving in squared residuals, in units of their standard deviation. A line
+/// has two parameters and a position; pure chance would save about 2 ln n for each.
 const PRICE: f64 = 20.0;
 
-/// The fewest points of a line: through one, every line goes.
+/// The fewest points of a line: through one point, every line fits.
 const FEWEST: usize = 2;
 
 /// A point: both coordinates, and the standard deviation of the second.
@@ -38,7 +38,7 @@ impl Piece {
     }
 }
 
-/// The pieces, from left to right; none of fewer points than make a piece.
+/// Returns the pieces, from left to right; empty if there are fewer points than one piece needs.
 pub(super) fn pieces(places: &[Place]) -> Vec<Piece> {
     let sums = Sums::of(places);
     let count = places.len();
@@ -84,7 +84,7 @@ impl Sums {
         Self(sums)
     }
 
-    /// Slope, intercept and squared residuals of the line through points `start..end`.
+    /// Returns slope, intercept and squared residuals of the line through points `start..end`.
     fn line(&self, start: usize, end: usize) -> (f64, f64, f64) {
         let of = |index: usize| self.0[end][index] - self.0[start][index];
         let [one, x, y, xx, xy, yy] = [0, 1, 2, 3, 4, 5].map(of);

@@ -1,10 +1,9 @@
-//! Levels: footprints over which the latency of a load stays, until something is full.
+//! Levels: ranges of footprints with a constant latency, until a cache or TLB is full.
 //!
-//! The logarithm of the latency over that of the footprint is fitted by straight lines, as few
-//! as explain it. A level ends where a line leaves the one before it upwards and does not come
-//! back. How sure that place is comes from drawing the rounds anew (the percentile bootstrap,
-//! Efron 1979): it lies between two footprints that were measured, and an end that few of the
-//! draws have is none.
+//! The logarithm of the latency over that of the footprint is fitted with as few straight lines as explain it. A level
+//! ends when a line rises above the previous one and does not come back. Its end is between two measured footprints.
+//! The uncertainty comes from resampling the rounds (the percentile bootstrap, Efron 1979). An end present in too few
+//! of the resamples is dropped.
 
 use serde::Serialize;
 
@@ -13,49 +12,48 @@ use super::{Curve, FootprintPoint};
 use hugewise_experiment::run::stats::quantile::median_interval;
 use hugewise_experiment::run::stats::{ALPHA, median};
 
-/// Fewer rounds have no interval.
+/// Fewer rounds give no interval.
 pub const FEWEST_ROUNDS: usize = 6;
-/// A level that the next one exceeds by less is none: log of the ratio.
+/// The smallest rise after a level, as the log of the ratio; smaller ones do not end a level.
 const RISE: f64 = 0.08;
-/// Straight lines fit a curve no better than this, however exact its points are.
+/// Straight lines fit a curve no better than this error, however exact its points are.
 const MODEL_ERROR: f64 = 0.03;
-/// How often the rounds are drawn, and the share of the draws that must have an end.
+/// The number of resamples of the rounds, and the minimum share of them with an end.
 const DRAWS: usize = 100;
 const STEADY: f64 = 0.66;
-/// Ends of two draws that lie within so many octaves are one end.
+/// Ends of two resamples within this many octaves are the same end.
 const SAME: f64 = 0.75;
-/// Where a rise that is already under way grows steeper, so far from its beginning a new one
-/// begins; nearer than this it is one rise that bends.
+/// A rise that gets steeper counts as a new one only this far from the start of the first, in octaves.
 const APART: f64 = 1.0;
 
 /// One level.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Level {
-    /// Seconds of a load at the largest footprint of the level, in the median round.
+    /// Seconds per load at the largest footprint of the level, in the median round.
     pub seconds: f64,
     /// The interval of that median.
     pub interval: Option<(f64, f64)>,
-    /// Where it ends; `None` of the last one.
+    /// The end of the level; `None` for the last one.
     pub ends: Option<Ends>,
 }
 
-/// Where a level ends.
+/// The end of a level, as an interval.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub struct Ends {
-    /// A footprint that still belongs to it, in 97.5 % of the draws.
+    /// A footprint still in the level, in 97.5 % of the resamples.
     pub from_bytes: u64,
-    /// A footprint that no longer does, in 97.5 % of the draws.
+    /// A footprint beyond the level, in 97.5 % of the resamples.
     pub to_bytes: u64,
 }
 
 impl Ends {
-    /// Whether it may lie at `bytes`.
+    /// Returns true if the end can be at `bytes`.
     #[must_use]
     pub fn contain(&self, bytes: u64) -> bool {
         (self.from_bytes..=self.to_bytes).contains(&bytes)
     }
 
-    /// The middle, as octaves count.
+    /// Returns the middle, in octaves.
     pub(super) fn middle(&self) -> f64 {
         f64::midpoint(
             (self.from_bytes as f64).log2(),
@@ -64,7 +62,7 @@ impl Ends {
     }
 }
 
-/// The levels of a curve, nearest first; `None` of too few rounds.
+/// Returns the levels of a curve, nearest first; `None` if there are too few rounds.
 #[must_use]
 pub fn levels(curve: &Curve) -> Option<Vec<Level>> {
     let rounds = curve.points.iter().map(|point| point.seconds.len()).min()?;
@@ -110,14 +108,14 @@ fn level(point: &FootprintPoint, ends: Option<Ends>) -> Level {
     }
 }
 
-/// The points on logarithmic axes, each with the standard error of its median.
+/// Returns the points on logarithmic axes, each with the standard error of its median.
 fn places(xs: &[f64], values: &[Vec<f64>]) -> Vec<Place> {
     let place = |(&x, values): (&f64, &Vec<f64>)| {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let y = median(&logs).unwrap_or(f64::NAN);
         let away: Vec<f64> = logs.iter().map(|log| (log - y).abs()).collect();
-        // 1.4826 makes a standard deviation of the median distance, and 1.2533 that of the
-        // median of it, for normal errors.
+        // The factor 1.4826 converts the median distance to a standard deviation, and 1.2533 that to the error of the
+        // median, for normal errors.
         let spread = 1.4826 * median(&away).unwrap_or(0.0);
         let error = 1.2533 * spread / (values.len() as f64).sqrt();
         Place {
@@ -129,7 +127,7 @@ fn places(xs: &[f64], values: &[Vec<f64>]) -> Vec<Place> {
     xs.iter().zip(values).map(place).collect()
 }
 
-/// The last point of every level but the last.
+/// Returns the last point of every level but the last.
 fn ends(places: &[Place]) -> Vec<usize> {
     let pieces = pieces(places);
     let mut ends: Vec<usize> = Vec::new();
@@ -148,15 +146,14 @@ fn ends(places: &[Place]) -> Vec<usize> {
     ends
 }
 
-/// The last point that lies on the line of a piece: a short piece may begin with points of the
-/// one before.
+/// Returns the last point on the line of a piece: a short next piece can begin with points of this one.
 fn last_on(places: &[Place], level: Piece) -> usize {
     let on = |&&index: &&usize| places[index].y - level.at(places[index].x) < RISE / 2.0;
     let beyond: Vec<usize> = (level.last + 1..places.len()).collect();
     level.last + beyond.iter().take_while(on).count()
 }
 
-/// Whether the second piece rises above the line of the first, within an octave.
+/// Returns true if the second piece rises above the line of the first, within an octave.
 fn leaves(places: &[Place], level: Piece, after: Piece) -> bool {
     let end = places[level.last].x;
     let inside = (after.first..=after.last).rev();
@@ -165,13 +162,13 @@ fn leaves(places: &[Place], level: Piece, after: Piece) -> bool {
     after.at(far) - level.at(far).max(level.at(end)) > RISE
 }
 
-/// Whether no footprint beyond its end is as fast as the level again.
+/// Returns true if no footprint beyond the end is as fast as the level again.
 fn stays_above(places: &[Place], level: Piece, end: usize) -> bool {
     let bound = level.at(places[level.last].x) + RISE / 2.0;
     places[end + 1..].iter().all(|place| place.y > bound) && end + 1 < places.len()
 }
 
-/// The ends in each draw of the rounds.
+/// Returns the ends in each resample of the rounds.
 fn draws(places: &[Place], values: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let mut random = fastrand::Rng::with_seed(0x6c65_7665_6c73);
     let mut draw = || {
@@ -187,7 +184,7 @@ fn draws(places: &[Place], values: &[Vec<f64>]) -> Vec<Vec<usize>> {
     (0..DRAWS).map(|_| draw()).collect()
 }
 
-/// The interval of an end, as points; `None` where too few draws have it.
+/// Returns the interval of an end, as points; `None` if too few resamples have it.
 fn interval(end: usize, draws: &[Vec<usize>], xs: &[f64]) -> Option<(usize, usize)> {
     let away = |index: usize| (xs[index] - xs[end]).abs();
     let nearest = |drawn: &Vec<usize>| {

@@ -1,5 +1,5 @@
-//! `bench latency`: which footprints are measured, and what is read off the curve of one
-//! policy or off the curves of two.
+//! `bench latency`: chooses the measured footprints, and derives results from the curve of one policy or from the
+//! curves of two.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +25,14 @@ pub use summary::{Summary, summary};
 
 /// The metric of a cell.
 const METRIC: &str = CellMetric::LatencySeconds.name();
-/// The buffer in which the lines lie.
+/// The buffer of the loaded cache lines.
 const BUFFER: &str = "lines";
 
-/// Up to here there are four footprints to an octave, above it two: what is above is memory
-/// and translations, and takes most of the time.
+/// Up to here there are four footprints per octave, above only two: larger footprints measure memory and translations,
+/// and take most of the time.
 const FINE_BELOW: u64 = 64 * MIB;
 
-/// The footprints from 4 KiB to `largest`: 4, 5, 6 and 7 times a power of two.
+/// Returns the footprints from 4 KiB to `largest`: 4, 5, 6 and 7 times a power of two.
 #[must_use]
 pub fn footprints(largest: u64) -> Vec<u64> {
     let octaves = (0..48).map(|power| KIB << power);
@@ -52,8 +52,7 @@ pub fn footprints(largest: u64) -> Vec<u64> {
 pub struct Curve {
     /// Name of the policy.
     pub policy: String,
-    /// Size of the pages that lay under nearly all of the largest footprint, where they were
-    /// of one size.
+    /// Page size of nearly all of the largest footprint, if it was uniform.
     pub page_bytes: Option<u64>,
     /// By footprint, ascending.
     pub points: Vec<FootprintPoint>,
@@ -64,12 +63,12 @@ pub struct Curve {
 pub struct FootprintPoint {
     /// The footprint.
     pub bytes: u64,
-    /// Seconds of a load, by the round in which it was measured; never none.
+    /// Seconds per load, by round; never empty.
     pub seconds: BTreeMap<u32, f64>,
 }
 
 impl FootprintPoint {
-    /// Of the median round.
+    /// Returns the value of the median round.
     #[must_use]
     pub fn median(&self) -> f64 {
         let values: Vec<f64> = self.seconds.values().copied().collect();
@@ -77,8 +76,7 @@ impl FootprintPoint {
     }
 }
 
-/// The curves of a record, in the order of its policies; none of a record that is no
-/// `bench latency`.
+/// Returns the curves of a record, in the order of its policies; empty unless the record is of `bench latency`.
 #[must_use]
 pub fn curves(record: &Record) -> Vec<Curve> {
     let plan = &record.header.plan;

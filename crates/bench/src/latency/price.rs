@@ -1,6 +1,5 @@
-//! The price of small pages: what a load costs more with them than with others, at the same
-//! footprint. Lines, caches and order are the same; what differs is the translation, and where
-//! pages lie.
+//! The price of small pages: how much slower a load is with small pages than with others, at the same footprint. Lines,
+//! caches and order are the same; only the translation and the placement of pages differ.
 
 use serde::Serialize;
 
@@ -12,13 +11,13 @@ use hugewise_experiment::run::stats::{ALPHA, paired};
 pub struct Price {
     /// The footprint.
     pub bytes: u64,
-    /// Seconds that a load takes longer: the Hodges–Lehmann shift over rounds.
+    /// Additional seconds per load: the Hodges–Lehmann shift over rounds.
     pub seconds: f64,
-    /// Its interval; `None` of too few rounds.
+    /// Its interval; `None` if there are too few rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What `dear` costs more than `cheap`, footprint by footprint.
+/// Returns how much slower `dear` is than `cheap`, for each footprint.
 #[must_use]
 pub fn prices(dear: &Curve, cheap: &Curve) -> Vec<Price> {
     let other = |point: &FootprintPoint| cheap.points.iter().find(|it| it.bytes == point.bytes);

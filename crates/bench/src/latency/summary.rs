@@ -1,5 +1,5 @@
-//! Summary of a latency bench: the levels of each policy beside the caches and TLBs that the CPU
-//! reports, and the price of small pages.
+//! Summary of a latency bench: the levels of each policy next to the caches and TLBs reported by the CPU, and the price
+//! of small pages.
 
 use serde::Serialize;
 
@@ -11,9 +11,9 @@ use hugewise_experiment::run::record::Record;
 use hugewise_text::number::{quantity, three_digits};
 use hugewise_text::wrap::plain;
 
-/// An end is that of a structure whose reach is at most so many octaves away.
+/// The largest distance in octaves between an end and the reach of a structure that explains it.
 const NEAR: f64 = 1.0;
-/// How many footprints the sentences give a price for.
+/// The number of footprints with a price in a sentence.
 const MOST_PRICES: usize = 4;
 
 /// Levels and prices of a record.
@@ -21,7 +21,7 @@ const MOST_PRICES: usize = 4;
 pub struct Summary {
     /// For each policy.
     pub curves: Vec<CurveSummary>,
-    /// For each policy but the baseline, what the baseline costs more.
+    /// For each other policy, the price of the baseline.
     pub prices: Vec<PagePrice>,
 }
 
@@ -30,25 +30,25 @@ pub struct Summary {
 pub struct CurveSummary {
     /// Name of the policy.
     pub policy: String,
-    /// Size of its pages, where they were of one size.
+    /// Its page size, if uniform.
     pub page_bytes: Option<u64>,
-    /// Its levels; `None` of too few rounds.
+    /// Its levels; `None` if there are too few rounds.
     pub levels: Option<Vec<NamedLevel>>,
-    /// What the CPU reports within the curve and no step shows.
+    /// Caches and TLBs reported by the CPU within the curve, but without a visible step.
     pub unseen: Vec<NamedReach>,
 }
 
-/// One level, and the cache or TLB that is full at its end.
+/// One level, with the cache or TLB full at its end.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct NamedLevel {
     /// As measured.
     #[serde(flatten)]
     pub level: Level,
-    /// As the CPU reports it, where one is near.
+    /// The cache or TLB reported by the CPU, if one is near.
     pub full: Option<NamedReach>,
 }
 
-/// A cache or TLB that the CPU reports.
+/// A cache or TLB reported by the CPU.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct NamedReach {
     /// Its name.
@@ -64,13 +64,13 @@ pub struct PagePrice {
     pub dear: String,
     /// Name of the policy it is compared with.
     pub cheap: String,
-    /// Memory that the last level of the dear one's buffers remembers, where it is known.
+    /// The reach of the slower policy's last-level TLB, if known.
     pub reach_bytes: Option<u64>,
     /// By footprint.
     pub by_footprint: Vec<Price>,
 }
 
-/// The summary of a record; `None` unless it is a latency bench.
+/// Returns the summary of a record; `None` unless it is a latency bench.
 #[must_use]
 pub fn summary(record: &Record) -> Option<Summary> {
     let curves = curves(record);
@@ -98,7 +98,7 @@ pub fn summary(record: &Record) -> Option<Summary> {
     })
 }
 
-/// The memory that the last level of buffers remembers.
+/// Returns the reach of the last-level TLB.
 fn last_reach(processor: Option<&Processor>, curve: &Curve) -> Option<u64> {
     let page = curve.page_bytes?;
     let room = processor?.tlb.as_ref().ok()?.room(page)?;
@@ -129,8 +129,7 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveSum
     }
 }
 
-/// The reach that explains an end: one that lies inside its interval, or else the nearest. Each
-/// explains one end.
+/// Removes and returns the nearest reach that explains an end. Each explains one end only.
 fn take_nearest(reaches: &mut Vec<TlbReach>, ends: &Ends) -> Option<NamedReach> {
     let away = |reach: &TlbReach| ((reach.bytes as f64).log2() - ends.middle()).abs();
     let near = reaches
@@ -156,7 +155,7 @@ impl NamedReach {
 }
 
 impl Summary {
-    /// As sentences, one per curve and price.
+    /// Returns sentences, one per curve and price.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let curves = self.curves.iter().map(CurveSummary::sentence);
@@ -199,7 +198,7 @@ impl NamedLevel {
 }
 
 impl PagePrice {
-    /// At the largest footprints beyond what is remembered, where the difference is decided.
+    /// Reports the price at the largest footprints beyond the TLB reach, if the difference is significant.
     pub(super) fn sentence(&self) -> Option<String> {
         let beyond = |price: &&Price| {
             price.bytes.is_power_of_two()
@@ -212,7 +211,7 @@ impl PagePrice {
         if decided.is_empty() {
             return None;
         }
-        // As few as are easily read, the largest always among them.
+        // At most a few prices, always including the largest footprint.
         let step = decided.len().div_ceil(MOST_PRICES);
         let mut some: Vec<&&Price> = decided.iter().rev().step_by(step).collect();
         some.reverse();

@@ -1,4 +1,4 @@
-//! Curves whose levels are known, and what is read off them.
+//! Curves with known levels, and the results derived from them.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use hugewise_experiment::run::cells::processor::{Cache, Processor};
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
-/// How a structure that is too small behaves.
+/// The behaviour of a structure that is too small.
 #[derive(Clone, Copy)]
 enum Loss {
-    /// What it forgets is drawn: it holds a share of the footprint.
+    /// Evicts at random: it keeps a share of the footprint.
     Drawn,
-    /// What was used longest ago is forgotten, so that of a cycle soon nothing is left.
+    /// Evicts the least recently used, so a cycle soon hits nothing.
     Oldest,
 }
 
-/// Nanoseconds at a footprint, of levels that begin with the first latency and gain the second
-/// of each pair where the first of it is full.
+/// Returns nanoseconds at a footprint. The levels begin with the first latency, and gain the second value of each pair
+/// when the capacity in the first is full.
 fn nanoseconds(bytes: f64, first: f64, steps: &[(f64, f64)], loss: Loss) -> f64 {
     let gained = steps.iter().map(|(capacity, gain)| {
         let missing = match loss {
@@ -35,7 +35,7 @@ fn nanoseconds(bytes: f64, first: f64, steps: &[(f64, f64)], loss: Loss) -> f64 
     first + gained.sum::<f64>()
 }
 
-/// A curve with errors: each round a share `noise` wrong, and one in ten twice as long.
+/// Creates a curve with errors: each round is wrong by a share `noise`, and one in ten takes twice as long.
 fn curve(rounds: u32, noise: f64, seed: u64, latency: impl Fn(f64) -> f64) -> Curve {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut value = |bytes: u64| {
@@ -54,14 +54,14 @@ fn curve(rounds: u32, noise: f64, seed: u64, latency: impl Fn(f64) -> f64) -> Cu
     }
 }
 
-/// The ends of a curve's levels.
+/// Returns the ends of a curve's levels.
 fn ends(levels: &[Level]) -> Vec<(u64, u64)> {
     let ends = levels.iter().filter_map(|level| level.ends);
     ends.map(|ends| (ends.from_bytes, ends.to_bytes)).collect()
 }
 
-/// Whether the ends are those of the steps, each within a quarter of an octave below and half
-/// an octave above: what forgets a part shows its end a little late.
+/// Returns true if the ends match the steps, each within a quarter of an octave below and half an octave above. A
+/// structure with random eviction shows its end slightly late.
 fn are_those(found: &[(u64, u64)], steps: &[(f64, f64)]) -> bool {
     found.len() == steps.len()
         && found.iter().zip(steps).all(|(&(from, to), (capacity, _))| {
@@ -200,7 +200,7 @@ fn processor() -> Processor {
     }
 }
 
-/// The last cache of the curve is smaller than the processor says, and its first TLB costs nothing.
+/// The last cache of the curve is smaller than the processor reports, and its first TLB costs nothing.
 #[test]
 fn levels_are_held_against_what_the_processor_says() {
     let curve = curve(10, 0.01, 2, |bytes| {

@@ -1,4 +1,4 @@
-//! Cells drawn: a metric over a number of bytes, one line for each policy.
+//! Plots of cells: a metric over a number of bytes, one line for each policy.
 
 use hugewise_base::units::Unit;
 use hugewise_experiment::run::compare::medians::arm_trials;
@@ -21,13 +21,13 @@ pub use text::render_text;
 /// One drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What is the same in all of its cells.
+    /// The values common to all of its cells.
     pub title: String,
-    /// What the bytes are.
+    /// The meaning of the bytes.
     pub across: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// One for each policy that has values.
+    /// One for each policy with values.
     pub lines: Vec<PlotLine>,
 }
 
@@ -47,12 +47,12 @@ pub struct PlotPoint {
     pub bytes: u64,
     /// The median over rounds; above 0.
     pub value: f64,
-    /// The interval of the median, where there are rounds enough.
+    /// The interval of the median, if there are enough rounds.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Chart {
-    /// The most points of a line.
+    /// Returns the number of points of the longest line.
     #[must_use]
     pub fn longest(&self) -> usize {
         let lengths = self.lines.iter().map(|line| line.points.len());
@@ -64,14 +64,14 @@ impl Chart {
     }
 }
 
-/// Fewer sizes are seen at a glance in the table, and more drawings than these fill screens.
+/// The limits of plots in text: fewer sizes are easy to read in the table, and more plots would fill screens.
 const FEWEST_SIZES: usize = 6;
 const MOST_DRAWINGS: usize = 4;
 
 /// Columns of a drawing.
 const COLUMNS: usize = 80;
 
-/// The drawings of a report.
+/// Returns the plots of a report.
 #[must_use]
 pub fn in_text(record: &Record) -> Vec<Vec<String>> {
     let mut charts = charts(record);
@@ -83,9 +83,8 @@ pub fn in_text(record: &Record) -> Vec<Vec<String>> {
     drawn.collect()
 }
 
-/// The drawings of a record: the metric that decides over the axis of bytes that stands at the
-/// beginning of rows, one for each combination of the other axes. None of a suite without such
-/// an axis, and none of fewer than two sizes.
+/// Returns the charts of a record: the primary metric over the byte axis at the beginning of rows, one for each
+/// combination of the other axes. Empty for a suite without such an axis, or with fewer than two sizes.
 #[must_use]
 pub fn charts(record: &Record) -> Vec<Chart> {
     let Some(bench) = &record.header.plan.bench else {
@@ -104,13 +103,13 @@ pub fn charts(record: &Record) -> Vec<Chart> {
     charts.filter(|chart| chart.longest() >= 2).collect()
 }
 
-/// Whether the cells of a bench can make a drawing.
+/// Returns true if the cells of a bench can be plotted.
 #[must_use]
 pub fn is_drawn(bench: &Bench) -> bool {
     groups(bench).iter().any(|group| group.cells.len() >= 2)
 }
 
-/// Cells that differ in their bytes alone.
+/// Cells that differ only in their bytes.
 struct Group<'a> {
     axis: usize,
     others: Vec<String>,

@@ -1,4 +1,4 @@
-//! Curves as figures of a report, and as a file of their own.
+//! Curves as figures of a report, and as a separate file.
 
 use super::{Chart, PlotLine, charts};
 use hugewise_base::units::{Unit, bytes_text};
@@ -11,12 +11,12 @@ use hugewise_text::svg::{
 };
 use hugewise_text::wrap::capitalised;
 
-/// The field of a drawing.
+/// The margins of the field in a drawing.
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = WIDTH - 24.0;
 const HEIGHT: f64 = 260.0;
 
-/// The curves of a record, each with its numbers.
+/// Returns the curves of a record, each with its numbers.
 #[must_use]
 pub fn figures(record: &Record) -> Vec<Figure> {
     let charts = charts(record).into_iter().enumerate();
@@ -76,7 +76,7 @@ pub fn render_svg(charts: &[Chart], title: &str) -> String {
     svg.file(title, bottom)
 }
 
-/// Draws a chart from `top` downwards; returns where it ends.
+/// Draws a chart downwards from `top`; returns its lower edge.
 fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
     let keys = chart.lines.iter().enumerate().map(|(index, line)| Key {
         index,
@@ -120,7 +120,7 @@ fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
     field.bottom + 40.0
 }
 
-/// A line through the medians, with the interval of each.
+/// Draws a line through the medians, with the interval of each.
 fn curve(svg: &mut Svg, chart: &Chart, line: &PlotLine, index: usize, axes: (&Axis, &Axis)) {
     let (across, up) = axes;
     let places = line
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Every element is closed in the order in which it was opened, and no `&` is bare.
+    /// Checks that elements are closed in reverse order, and no `&` is bare.
     fn check_well_formed(svg: &str) {
         let mut open = Vec::new();
         for tag in svg.split('<').skip(1) {

@@ -1,11 +1,11 @@
-//! A drawing in characters: logarithmic on both axes, one sign for each policy.
+//! A plot in characters: logarithmic on both axes, one symbol for each policy.
 
 use super::Chart;
 use hugewise_base::units::{Unit, bytes_text};
 use hugewise_text::number::quantity;
 use hugewise_text::svg::Axis;
 
-/// Signs of the lines, in order; a place where several lines meet has its own.
+/// Symbols of the lines, in order; a point shared by several lines has a separate one.
 const SIGNS: [char; 6] = ['o', 'x', '+', '*', '#', '@'];
 const SEVERAL: char = '=';
 
@@ -13,10 +13,10 @@ const SEVERAL: char = '=';
 const HEIGHT: usize = 14;
 /// Columns before the field: a value and a border.
 const MARGIN: usize = 11;
-/// Columns of a mark of the axis of bytes.
+/// Columns for a label of the byte axis.
 const MARK: usize = 9;
 
-/// Draws a chart in so many columns, as lines; none of a chart without points.
+/// Draws a chart in `columns` columns, as lines; empty for a chart without points.
 #[must_use]
 pub fn render_text(chart: &Chart, columns: usize) -> Vec<String> {
     let width = columns.saturating_sub(MARGIN + 1).max(20);
@@ -54,7 +54,7 @@ fn cell(place: f64, cells: usize) -> usize {
     (place * (cells - 1) as f64).round() as usize
 }
 
-/// What the signs mean.
+/// Explains the symbols.
 fn heading(chart: &Chart) -> String {
     let names = chart.lines.iter().zip(SIGNS.into_iter().cycle());
     let mut signs: Vec<String> = names
@@ -66,7 +66,7 @@ fn heading(chart: &Chart) -> String {
     format!("{}: {}", chart.title, signs.join(", "))
 }
 
-/// The value at the middle of every third line.
+/// Labels every third line with the value at its middle.
 fn label(chart: &Chart, up: &Axis, row: usize) -> String {
     if !row.is_multiple_of(3) && row + 1 != HEIGHT {
         return String::new();
@@ -75,7 +75,7 @@ fn label(chart: &Chart, up: &Axis, row: usize) -> String {
     quantity(&chart.unit, up.value(place))
 }
 
-/// Powers of two under their columns, as many as stand apart.
+/// Labels powers of two below their columns, as many as fit.
 fn marks(across: &Axis, width: usize) -> String {
     let mut text = vec![' '; MARGIN + width];
     for bytes in across.ticks(&Unit::Bytes, width / MARK) {

@@ -1,19 +1,19 @@
-//! Whole numbers for what a block says: sums of them have a distribution that can be counted.
+//! Whole numbers for the votes of blocks: the distribution of their sums can be counted.
 
 use crate::draw::MOST_RUNS;
 
-/// A vote of one is so many steps. Finer steps change no decision that matters and take longer.
+/// The number of steps in a vote of one. Finer steps change no relevant decision and take longer.
 pub(super) const STEPS: f64 = 24.0;
 
-/// The most that a block adds to the sum. Small, so that a few blocks with another effect do not move the
-/// interval of the typical one; smaller still, and large effects would be found later.
+/// The limit of a block's vote. It is small, so that a few blocks with another effect do not move the interval of the
+/// typical one. A smaller limit would delay the detection of large effects.
 const MOST_VOTE: f64 = 0.45;
 
-/// No vote is more steps away from zero.
+/// The largest absolute vote, in steps.
 const FARTHEST: i64 = (MOST_VOTE * STEPS) as i64 + 1;
 const VOTES: usize = 2 * FARTHEST as usize + 1;
 
-/// The largest block: as many runs of each arm as a block uses.
+/// The largest block: the maximum of runs in both arms.
 pub(super) const MOST: usize = 2 * MOST_RUNS;
 
 /// The scores of one block; those of the policy's runs come first.
@@ -23,19 +23,18 @@ pub(super) struct Block<'a> {
     pub(super) policies: usize,
 }
 
-/// How likely each vote of a block is.
+/// The probability of each vote of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Votes([f64; VOTES]);
 
-/// By how much the scores of the policy's runs exceed those of the baseline, on average, as a vote below
-/// [`MOST_VOTE`].
+/// Returns the mean excess of the policy's scores over those of the baseline, as a vote below [`MOST_VOTE`].
 pub(super) fn vote(own: f64, all: f64, policies: usize, runs: usize) -> f64 {
     let lead = own / policies as f64 - (all - own) / (runs - policies) as f64;
     lead / (1.0 + (lead / MOST_VOTE).powi(2)).sqrt()
 }
 
 impl Block<'_> {
-    /// The vote of the runs that the shuffle dealt to the policy.
+    /// Returns the vote of the runs that the shuffle assigned to the policy.
     pub(super) fn own(&self) -> i64 {
         let own = self.scores[..self.policies].iter().sum();
         self.steps(own, self.scores.iter().sum())
@@ -45,7 +44,7 @@ impl Block<'_> {
         (vote(own, all, self.policies, self.scores.len()) * STEPS).round() as i64
     }
 
-    /// The votes of all choices of as many runs.
+    /// Returns the votes of all choices of as many runs.
     pub(super) fn votes(&self) -> Votes {
         let runs = self.scores.len();
         let all = self.scores.iter().sum();
@@ -62,7 +61,8 @@ impl Block<'_> {
     }
 }
 
-/// All ways to choose `k` of `n` places, as bit masks: the next larger number with as many bits follows each.
+/// Iterates over all ways to choose `k` of `n` places, as bit masks. Each is followed by the next larger number with as
+/// many bits.
 fn choices(n: usize, k: usize) -> impl Iterator<Item = u32> {
     let next = |choice: &u32| {
         let low = choice & choice.wrapping_neg();
@@ -74,13 +74,13 @@ fn choices(n: usize, k: usize) -> impl Iterator<Item = u32> {
 }
 
 impl Votes {
-    /// The votes that are possible, ascending, each with its probability.
+    /// Iterates over the possible votes, ascending, each with its probability.
     pub(super) fn possible(&self) -> impl Iterator<Item = (i64, f64)> {
         let votes = (-FARTHEST..).zip(self.0);
         votes.filter(|(_, p)| *p > 0.0)
     }
 
-    /// The smallest and the largest vote that is possible.
+    /// Returns the smallest and the largest possible vote.
     pub(super) fn ends(&self) -> Option<(i64, i64)> {
         let is_possible = |p: &f64| *p > 0.0;
         let first = self.0.iter().position(is_possible)?;

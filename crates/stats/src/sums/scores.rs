@@ -1,15 +1,15 @@
-//! Scores of the values of a block: which of them are large, without knowing whose they are.
+//! Scores of the values of a block: the large ones score high, computed without knowing their arms.
 
 use super::lattice::{Block, MOST, vote};
 use crate::draw::{Draw, Side};
 use crate::quantile::median_in_place;
 use crate::running_median::RunningMedian;
 
-/// Values this many usual distances from the middle of their block count three quarters of the most.
+/// Values this many usual distances from the middle of their block count three quarters of the maximum.
 const BEND: f64 = 1.5;
 
-/// Scores blocks in the order in which they were run. The scale of a block is the usual distance of all values
-/// up to it from the middle of their blocks, so it is known without knowing which runs are the policy's.
+/// Scores blocks in the order in which they were run. The scale of a block is the usual distance of all values so far
+/// from the middle of their blocks. It does not depend on which runs are the policy's.
 #[derive(Debug)]
 pub(super) struct Scorer {
     shift: f64,
@@ -27,7 +27,7 @@ impl Scorer {
         }
     }
 
-    /// Gives the scores of the next block to `with`.
+    /// Passes the scores of the next block to `with`.
     pub(super) fn block(&mut self, draw: &Draw, with: impl FnOnce(Block<'_>)) {
         let (mut values, n) = centred(draw, self.shift);
         for value in values[..n].iter().filter(|value| **value != 0.0) {
@@ -44,7 +44,7 @@ impl Scorer {
     }
 }
 
-/// The values of a block without the shift, from their middle; those of the policy come first.
+/// Returns the values of a block without the shift, relative to their middle; those of the policy come first.
 fn centred(draw: &Draw, shift: f64) -> ([f64; MOST], usize) {
     let mut values = [0.0; MOST];
     let policies = draw.policies().iter().map(|value| value - shift);
@@ -59,8 +59,8 @@ fn centred(draw: &Draw, shift: f64) -> ([f64; MOST], usize) {
     (values, n)
 }
 
-/// Near the middle the distance in units of the usual one. Far values count no more than near ones, so that a
-/// burst is one vote.
+/// Near the middle, returns the distance in units of the usual one. Far values are limited, so that a burst is one
+/// vote.
 fn score(value: f64, scale: f64) -> f64 {
     match value {
         0.0 => 0.0,
@@ -68,7 +68,7 @@ fn score(value: f64, scale: f64) -> f64 {
     }
 }
 
-/// The votes of all blocks for a policy that adds more than `shift`, with the scale of all of them.
+/// Returns the sum of the votes of all blocks for a policy that adds more than `shift`. All blocks share one scale.
 pub(super) fn lead(draws: &[Draw], shift: f64) -> f64 {
     let blocks: Vec<_> = draws.iter().map(|draw| centred(draw, shift)).collect();
     let values = blocks.iter().flat_map(|(values, n)| &values[..*n]);

@@ -17,7 +17,7 @@ fn dealt(values: &[f64], choice: u32) -> Draw {
     Draw::new(arm(1), arm(0)).expect("both arms have runs")
 }
 
-/// Every deal of these blocks: the exact null distribution of whatever is asked of them.
+/// Visits every deal of these blocks, which gives the exact null distribution of any statistic.
 fn every_deal(blocks: &[(Vec<f64>, usize)], mut of: impl FnMut(&[Draw])) {
     let ways: Vec<Vec<u32>> = blocks
         .iter()

@@ -1,20 +1,20 @@
-//! The null distribution of a sum over blocks, without what crossed the boundary of an earlier look.
+//! The null distribution of a sum over blocks, without the sums that crossed the boundary of an earlier look.
 
 use super::lattice::{Block, STEPS, Votes};
 
-/// Probability that may be left out at the far end of a look; it counts as spent.
+/// The probability that can be dropped at the far end of a look; it counts as spent.
 const NEGLIGIBLE: f64 = 1e-12;
-/// What stands between a boundary and the errors of rounding.
+/// The margin between a boundary and rounding errors.
 const ROUNDING: f64 = 1.0 - 1e-9;
 
-/// The sum of the votes, and the distribution of the sums that the shuffle could have made.
+/// The sum of the votes, and the distribution of the sums that the shuffle could have produced.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// The probability of each sum that crossed no boundary.
     open: Vec<f64>,
-    /// Room for the next distribution.
+    /// Buffer for the next distribution.
     last: Vec<f64>,
-    /// The sum that `open` begins with.
+    /// The first sum of `open`.
     from: i64,
     spent: f64,
     sum: i64,
@@ -29,8 +29,7 @@ pub(super) struct Lead {
     variance: f64,
 }
 
-/// A sum that is fewer deviations above its mean is taken for one that chance gives: most are, and need no
-/// distribution to know it.
+/// Sums fewer deviations above their mean are plausible by chance. Most sums are, and need no distribution.
 const CLEAR: f64 = 1.0;
 
 impl Lead {
@@ -45,7 +44,7 @@ impl Lead {
         self.spread = self.variance.sqrt();
     }
 
-    /// Returns true if the sum may lie beyond its boundary.
+    /// Returns true if the sum could be beyond its boundary.
     pub(super) fn is_clear(self) -> bool {
         self.lead > 0.0 && self.lead >= CLEAR * self.spread
     }
@@ -65,7 +64,7 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// Adds a block, and looks: `may_spend` is the error up to this look.
+    /// Adds a block and takes a look: `may_spend` is the error up to this look.
     pub(super) fn step(&mut self, block: Block<'_>, may_spend: f64) {
         let votes = block.votes();
         self.sum += block.own();
@@ -90,7 +89,7 @@ impl Walk {
         self.from += least;
     }
 
-    /// Takes off the top as much as may be spent.
+    /// Cuts off the top, up to the error to be spent.
     fn look(&mut self, may_spend: f64) {
         let room = (may_spend - self.spent) * ROUNDING;
         let mut top = 0.0;
@@ -109,13 +108,13 @@ impl Walk {
         let far = far.count();
         self.spent += top + self.open.drain(..far).sum::<f64>();
         self.from += far as i64;
-        // Nothing is left where all sums crossed: whatever comes is beyond.
+        // If all sums crossed, nothing is left, and any further sum is beyond the boundary.
         if self.open.is_empty() {
             self.open.push(0.0);
         }
     }
 
-    /// The sum, where a vote of one is one.
+    /// Returns the sum in votes.
     pub(super) fn sum(&self) -> f64 {
         self.sum as f64 / STEPS
     }
@@ -125,7 +124,7 @@ impl Walk {
         self.boundary as f64 / STEPS
     }
 
-    /// Returns true if the sum is at the boundary of the last look or beyond.
+    /// Returns true if the sum is at or beyond the boundary of the last look.
     pub(super) fn is_beyond(&self) -> bool {
         self.sum >= self.boundary
     }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// By hand, from printed tables of t and of the normal distribution.
+/// Computed by hand, from printed tables of t and of the normal distribution.
 #[test]
 fn few_draws_are_cut_further_out() {
     for (n, share) in [(5, 0.0010), (10, 0.0086), (20, 0.0159), (40, 0.0203)] {
@@ -95,7 +95,7 @@ fn swapping_the_arms_inverts_the_effect() {
 
 #[test]
 fn what_was_seen_is_one_of_the_swaps() {
-    // Of 2⁴⁰ swaps two are as extreme as this one: no draw finds them, and p is not zero.
+    // Two of 2⁴⁰ swaps are as extreme as this one: no draw finds them, and p is not zero.
     let data: Vec<_> = (0..40)
         .map(|i| (vec![1.0 + f64::from(i)], vec![1000.0 + f64::from(i)]))
         .collect();

@@ -1,5 +1,4 @@
-//! A page: one HTML file that asks for nothing else, with the record or recording inside from
-//! which it was made.
+//! A page: one self-contained HTML file that embeds the record or recording from which it was made.
 
 use super::document::Document;
 use super::figure::Figure;
@@ -16,49 +15,49 @@ mod tests;
 use packing::{Trouble, packed, unpacked};
 
 const STYLE: &str = include_str!("style.css");
-/// How a page begins, so that it is told from a record.
+/// The beginning of a page, which distinguishes it from a record.
 const BEGIN: &str = "<!doctype html>\n<!-- hugewise-page 1 -->\n";
 const SOURCE_BEGIN: &str = "<template id=\"hugewise-record\">";
 const SOURCE_END: &str = "</template>";
-/// Larger recordings are left out: browsers read all of a page before they show it.
+/// Larger recordings are left out: browsers read the whole page before they show it.
 pub const MOST_BYTES: usize = 64 << 20;
-/// So many times the page is what it holds at most, beyond what any page may hold.
+/// The largest ratio of unpacked content to page size, for content above [`ALWAYS_BYTES`].
 const MOST_RATIO: usize = 16;
-/// What any page may hold.
+/// Content of up to this size is always allowed.
 const ALWAYS_BYTES: usize = 32 << 20;
 
-/// Returns to how many bytes the record in a page of this size may unpack: a page of somebody else must not fill memory.
+/// Returns the largest unpacked size of a record in a page of this size: a foreign page must not fill memory.
 fn most_unpacked(page: usize) -> usize {
     page.saturating_mul(MOST_RATIO)
         .clamp(ALWAYS_BYTES, MOST_BYTES)
 }
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// Its title.
     pub title: &'a str,
-    /// What it says; figures follow the first section, which has the answer.
+    /// The text. The figures follow its first section, which has the answer.
     pub document: &'a Document,
     /// The pictures, in order.
     pub figures: &'a [Figure],
-    /// Pictures of details, which are folded.
+    /// Figures for the details, which are folded.
     pub further: &'a [Figure],
-    /// The bytes of the record or recording, to be read back by [`source`].
+    /// The bytes of the record or recording, which [`source`] reads back.
     pub source: &'a [u8],
-    /// The command that reports again from a file; empty where a page is drawn from files that stay
-    /// where they are, and holds none of them.
+    /// The command that reports from a file again. Empty if the page is drawn from files that remain in place and are
+    /// not embedded.
     pub again: &'a str,
 }
 
-/// A command as it stands in a title; the whole of it stands below.
+/// Returns a command for a title; the full command is shown below it.
 #[must_use]
 pub fn command_in_title(words: &[String]) -> String {
     const LONGEST: usize = 100;
     short_command(words, LONGEST)
 }
 
-/// Draws a page. The same page has the same bytes.
+/// Draws a page. The same input gives the same bytes.
 #[must_use]
 pub fn to_page(page: &Page<'_>) -> String {
     let (answer, rest) = page
@@ -83,7 +82,7 @@ pub fn to_page(page: &Page<'_>) -> String {
     )
 }
 
-/// What it was made from, with the command that reads it.
+/// Returns the embedded source, with the command that reads it.
 fn source_in(page: &Page<'_>) -> String {
     if page.again.is_empty() {
         return "<footer><p>The records stay in their files; they are not in this page.</p></footer>\n"
@@ -93,7 +92,7 @@ fn source_in(page: &Page<'_>) -> String {
         0..=MOST_BYTES => packed(page.source),
         _ => String::new(),
     };
-    // What could not be read back is left out.
+    // A source too large to be read back is left out.
     let most = most_unpacked(source.len());
     if page.source.len() > most {
         let most = bytes_text(most as u64);
@@ -121,7 +120,7 @@ fn folded(figure: &Figure) -> String {
     format!("<section id=\"{id}\">\n{inside}</section>\n")
 }
 
-/// The picture with its caption and its numbers.
+/// Returns the picture with its caption and its numbers.
 fn drawing(figure: &Figure) -> String {
     let caption = xml_escaped(&figure.caption);
     let numbers = fold("Numbers", &table(&figure.table));
@@ -132,23 +131,23 @@ fn drawing(figure: &Figure) -> String {
     )
 }
 
-/// Why a page cannot be reported again.
+/// The reasons why a page cannot be reported again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// It holds no record or recording.
+    /// The page holds no record or recording.
     #[error("this page holds no record")]
     Missing,
-    /// What it holds was changed or cut short.
+    /// The embedded record was changed or truncated.
     #[error("the record in this page is damaged")]
     Damaged,
-    /// What it holds was made to fill memory.
+    /// The embedded record was made to fill memory.
     #[error(
         "the record in this page takes more than {}, and more than {MOST_RATIO} times the page: it was made to \
          fill memory; give the record itself",
         bytes_text(ALWAYS_BYTES as u64)
     )]
     TooLarge,
-    /// There is not enough memory.
+    /// The machine does not have enough memory.
     #[error("there is not enough memory for the record in this page; give the record itself")]
     NoMemory,
 }
@@ -163,14 +162,14 @@ impl From<Trouble> for PageError {
     }
 }
 
-/// Whether a file with this beginning is a page.
+/// Returns true if a file with this beginning is a page.
 #[must_use]
 pub fn is_page(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGIN.as_bytes())
 }
 
-/// The commands that report a page again. What a page says itself is never recommended: it may be
-/// somebody else's.
+/// The commands that report a page again. A command from the page itself is never recommended: the page could be
+/// hostile.
 const AGAIN: [&str; 7] = [
     "hugewise report",
     "hugewise report --across",
@@ -181,22 +180,22 @@ const AGAIN: [&str; 7] = [
     "hugewise attribute --from",
 ];
 
-/// The command that reports a page again; `None` for bytes that are no page, a page that holds
-/// nothing, and a page that names another command.
+/// Returns the command that reports a page again. `None` if the bytes are not a page, embed nothing, or name another
+/// command.
 #[must_use]
 pub fn again(bytes: &[u8]) -> Option<&'static str> {
     let page = std::str::from_utf8(bytes).ok().filter(|_| is_page(bytes))?;
-    // Text of users is escaped and comes before it.
+    // Text from users is escaped and comes before it.
     let (_, end) = page.rsplit_once("<footer>")?;
     let (_, command) = end.split_once("<code>")?;
     let (command, _) = command.split_once(" FILE</code>")?;
     AGAIN.into_iter().find(|known| *known == command)
 }
 
-/// The bytes of the record or recording in a page; other bytes as they are.
+/// Returns the record or recording embedded in a page; other bytes are returned unchanged.
 ///
 /// # Errors
-/// The page holds none, or a damaged one.
+/// The page embeds nothing, or something damaged.
 pub fn source(bytes: Vec<u8>) -> Result<Vec<u8>, PageError> {
     match is_page(&bytes) {
         true => source_of(&bytes),
@@ -206,7 +205,7 @@ pub fn source(bytes: Vec<u8>) -> Result<Vec<u8>, PageError> {
 
 fn source_of(page: &[u8]) -> Result<Vec<u8>, PageError> {
     let text = std::str::from_utf8(page).map_err(|_| PageError::Damaged)?;
-    // Text of users is escaped and comes before it.
+    // Text from users is escaped and comes before it.
     let (_, rest) = text.rsplit_once(SOURCE_BEGIN).ok_or(PageError::Missing)?;
     let (packed, _) = rest.split_once(SOURCE_END).ok_or(PageError::Damaged)?;
     Ok(unpacked(packed, most_unpacked(page.len()))?)

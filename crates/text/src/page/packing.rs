@@ -1,4 +1,4 @@
-//! Bytes as a short text that may stand in a page.
+//! Packs bytes as a short text to embed in a page.
 
 use std::io::{Read, Write};
 
@@ -10,18 +10,19 @@ mod histograms;
 
 use histograms::{Parts, join, split};
 
-/// The window in KiB that unpacking may need: that of [`PRESET`], and some for its tables.
+/// The window that unpacking can need, in KiB: that of [`PRESET`], plus some for its tables.
 const MOST_WINDOW: u32 = 16 << 10;
-/// Of 0 to 9; higher ones only have a larger window.
+/// The preset, of 0 to 9; higher ones only have a larger window.
 const PRESET: u32 = 6;
-/// How zlib begins, which pages were packed with before.
+/// The first byte of zlib, which packed earlier pages.
 const ZLIB: u8 = 0x78;
-/// How a text with its histograms apart begins. LZMA cannot begin so: it ends at 224.
+/// The first byte of a text packed separately from its histograms. LZMA cannot begin with it: its first byte is at most
+/// 224.
 const APART: u8 = 0xff;
 
 /// Packs.
 pub(super) fn packed(bytes: &[u8]) -> String {
-    // Writing into memory does not fail.
+    // Writing to memory does not fail.
     let packed = match split(bytes) {
         Some(parts) if !parts.edges.is_empty() => apart(&parts).unwrap_or_default(),
         _ => lzma(bytes).unwrap_or_default(),
@@ -29,7 +30,7 @@ pub(super) fn packed(bytes: &[u8]) -> String {
     BASE64.encode(&packed)
 }
 
-/// Each stream by itself, with its size before it: they have nothing in common.
+/// Packs each stream separately, with its size in front: the streams have nothing in common.
 fn apart(parts: &Parts) -> lzma_rust2::Result<Vec<u8>> {
     let mut packed = vec![APART];
     for stream in [&parts.text, &parts.edges, &parts.counts] {
@@ -42,7 +43,7 @@ fn apart(parts: &Parts) -> lzma_rust2::Result<Vec<u8>> {
 
 fn lzma(bytes: &[u8]) -> lzma_rust2::Result<Vec<u8>> {
     let options = LzmaOptions {
-        // For text: what stands before a byte tells more of it than its place does.
+        // For text: the preceding byte predicts a byte better than its position does.
         lc: 4,
         pb: 0,
         nice_len: LzmaOptions::NICE_LEN_MAX,
@@ -54,18 +55,18 @@ fn lzma(bytes: &[u8]) -> lzma_rust2::Result<Vec<u8>> {
     writer.finish()
 }
 
-/// Why something cannot be unpacked.
+/// The reasons why unpacking fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// It was changed or cut short.
+    /// The data was changed or truncated.
     Damaged,
-    /// It unpacks to more than it may.
+    /// It unpacks to more than the limit.
     TooLarge,
-    /// There is not enough memory.
+    /// The machine does not have enough memory.
     NoMemory,
 }
 
-/// Unpacks to at most so many bytes, all streams and what they are joined to together.
+/// Unpacks to at most `most` bytes. The limit covers all streams and their joined result.
 pub(super) fn unpacked(text: &str, most: usize) -> Result<Vec<u8>, Trouble> {
     let packed = BASE64.decode(text.as_bytes());
     let packed = packed.map_err(|_| Trouble::Damaged)?;
@@ -101,9 +102,9 @@ fn together(mut streams: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     join(&parts, most)
 }
 
-/// Unpacks a stream, and takes its bytes off what may still be unpacked.
+/// Unpacks a stream, and subtracts its size from the bytes left.
 fn unlzma(packed: &[u8], left: &mut usize) -> Result<Vec<u8>, Trouble> {
-    /// Memory grows by at most this.
+    /// Memory grows by at most this number of bytes at a time.
     const STEP: usize = 1 << 16;
     let reader = LzmaReader::new_mem_limit(packed, MOST_WINDOW, None);
     let mut reader = reader.map_err(|_| Trouble::Damaged)?;

@@ -1,18 +1,18 @@
-//! Axes: where a value lies in a drawing, and which values are written beside them.
+//! Axes: map values to places in a drawing, and choose the labelled values.
 
 use hugewise_base::units::Unit;
 
-/// An axis from one place in a drawing to another.
+/// An axis between two places in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     low: f64,
     high: f64,
-    /// Where the low end lies, and where the high one.
+    /// The places of the low and the high end.
     ends: (f64, f64),
     spacing: Spacing,
 }
 
-/// How far apart values lie.
+/// The spacing of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spacing {
     /// As their differences.
@@ -21,12 +21,11 @@ enum Spacing {
     Logarithmic,
 }
 
-/// The share of the values' range that is left free at each end.
+/// The part of the values' range left free at each end.
 const MARGIN: f64 = 0.04;
 
 impl Axis {
-    /// The axis of these values, from the first of the `ends` to the second; `None` without a
-    /// finite value.
+    /// Returns the axis of these values, from the first of the `ends` to the second; `None` without a finite value.
     #[must_use]
     pub fn linear(values: impl IntoIterator<Item = f64>, ends: (f64, f64)) -> Option<Self> {
         let (low, high) = range(values.into_iter())?;
@@ -44,14 +43,14 @@ impl Axis {
         )
     }
 
-    /// The same with zero on it.
+    /// Returns a linear axis that includes zero.
     #[must_use]
     pub fn from_zero(values: impl IntoIterator<Item = f64>, ends: (f64, f64)) -> Option<Self> {
         Self::linear(values.into_iter().chain([0.0]), ends)
     }
 
-    /// The axis of the values above 0, from the least to the most; of one value, what lies around
-    /// it. `None` without one.
+    /// Returns the logarithmic axis of the values above 0, from the smallest to the largest. A single value gets some
+    /// range around it. `None` without a value.
     #[must_use]
     pub fn logarithmic(values: impl IntoIterator<Item = f64>, ends: (f64, f64)) -> Option<Self> {
         let (low, high) = range(values.into_iter().filter(|value| *value > 0.0))?;
@@ -59,7 +58,7 @@ impl Axis {
         Self::new(low / wide, high * wide, ends, Spacing::Logarithmic)
     }
 
-    /// The axis between two values.
+    /// Returns the axis between two values.
     #[must_use]
     pub fn between(low: f64, high: f64, ends: (f64, f64)) -> Option<Self> {
         Self::new(low, high, ends, Spacing::Linear)
@@ -75,7 +74,7 @@ impl Axis {
         })
     }
 
-    /// Where a value lies; beyond the ends, at the end.
+    /// Returns the place of a value; values beyond the ends are put at the end.
     #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let share = match self.spacing {
@@ -85,14 +84,14 @@ impl Axis {
         self.ends.0 + (self.ends.1 - self.ends.0) * share.clamp(0.0, 1.0)
     }
 
-    /// Whether a value lies on it.
+    /// Returns true if a value is on the axis.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         let hair = (self.high - self.low) * 1e-9;
         (self.low - hair..=self.high + hair).contains(&value)
     }
 
-    /// At most so many round values on it, ascending. Sizes are round by powers of 1024.
+    /// Returns at most `most` round values on the axis, ascending. Sizes are round in powers of 1024.
     #[must_use]
     pub fn ticks(&self, unit: &Unit, most: usize) -> Vec<f64> {
         let most = most.max(2);
@@ -104,7 +103,7 @@ impl Axis {
         all.into_iter().filter(|value| self.holds(*value)).collect()
     }
 
-    /// The same as they are written: fewer where two of them would read alike.
+    /// Returns the round values with their labels; fewer if two labels would be the same.
     #[must_use]
     pub fn labels(
         &self,
@@ -121,7 +120,7 @@ impl Axis {
         fitting.unwrap_or_else(|| labels(2).into_iter().take(1).collect())
     }
 
-    /// The value that lies at a place between the ends.
+    /// Returns the value at a place between the ends.
     #[must_use]
     pub fn value(&self, place: f64) -> f64 {
         let share = (place - self.ends.0) / (self.ends.1 - self.ends.0);
@@ -143,7 +142,7 @@ impl Axis {
         steps.collect()
     }
 
-    /// Powers of two, every second or every fourth where there are many.
+    /// Powers of two; only every second or fourth if there are many.
     fn doublings(&self, most: usize) -> Vec<f64> {
         let all = (0..63).map(|power| 2_f64.powi(power));
         let all: Vec<f64> = all.filter(|value| self.holds(*value)).collect();
@@ -151,8 +150,7 @@ impl Axis {
         all.into_iter().step_by(step).collect()
     }
 
-    /// Powers of ten with 2 and 5 times them, or without; every second power and so on where
-    /// there are many.
+    /// Powers of ten, with or without 2 and 5 times them; every second power and so on if there are many.
     fn decades(&self, most: usize) -> Vec<f64> {
         let powers = (
             self.low.log10().floor() as i32,
@@ -188,7 +186,7 @@ fn round(rough: f64) -> f64 {
     fitting.unwrap_or(10.0 * decade)
 }
 
-/// The next power of two that is whole.
+/// Returns the smallest power of two of at least `rough`, and at least 1.
 fn power_of_two(rough: f64) -> f64 {
     2_f64.powf(rough.max(1.0).log2().ceil())
 }

@@ -4,29 +4,28 @@ use super::Axis;
 use crate::number::chosen_percent;
 use hugewise_base::units::Unit;
 
-/// Where nothing decides, changes that are larger than this, up or down, end at the edge.
+/// If no change must be visible, larger changes than this, up or down, are cut at the edge.
 const FARTHEST: f64 = std::f64::consts::LN_2;
-/// Else the axis reaches so many times as far as what decides, and at least to 10 %.
+/// Otherwise the axis extends at most to this multiple of the farthest change that must be visible, and at least to 10 %.
 const BEYOND: f64 = 1.5;
 const LEAST: f64 = 0.1;
 
-/// Round changes of an axis that is too long for even steps.
+/// Round changes for an axis too long for even steps.
 const ROUND: [f64; 14] = [
     -0.99, -0.9, -0.75, -0.5, -0.25, 0.0, 0.5, 1.0, 2.0, 4.0, 9.0, 19.0, 49.0, 99.0,
 ];
 
-/// An axis of logarithms of ratios, and what is written beside it.
+/// An axis of logarithms of ratios, with its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeAxis {
     /// The axis, of logarithms.
     pub axis: Axis,
-    /// Logarithms of round changes, and how these are written.
+    /// Logarithms of round changes, with their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl ChangeAxis {
-    /// The axis of these logarithms, on which the threshold is seen; it reaches as far as
-    /// those that decide (`must`), however far that is.
+    /// Returns the axis of these logarithms. It includes the threshold and all of `must`, however far those are.
     pub fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
         let known = |logs: &[f64]| -> Vec<f64> {
             logs.iter().copied().filter(|log| log.is_finite()).collect()

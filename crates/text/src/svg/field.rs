@@ -1,8 +1,8 @@
-//! The field of a drawing: its axes with what is written beside them, and the legend.
+//! The field of a drawing: its axes with their labels, and the legend.
 
 use super::{Anchor, Axis, Fill, Shape, Svg, WIDTH, colour, fitted, text_width};
 
-/// Where the marks of a drawing lie.
+/// The area of the marks in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotArea {
     /// Its left edge.
@@ -15,11 +15,11 @@ pub struct PlotArea {
     pub bottom: f64,
 }
 
-/// The room between two labels.
+/// The space between two labels.
 const GAP: f64 = 8.0;
 /// A line of text.
 const LINE: f64 = 18.0;
-/// The widest label of a legend.
+/// The width of the longest label of a legend.
 const LONGEST: f64 = 220.0;
 
 impl PlotArea {
@@ -35,8 +35,8 @@ impl PlotArea {
         (self.bottom, self.top)
     }
 
-    /// Lines at values of an axis from left to right, with labels below where they have room;
-    /// zero has its label before all others.
+    /// Draws vertical lines at values of a horizontal axis, with labels below if they fit; the label of zero comes
+    /// first.
     pub fn grid_across(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
         for (value, _) in ticks {
             let x = axis.place(*value);
@@ -45,12 +45,12 @@ impl PlotArea {
         labels_across(svg, axis, ticks, self.bottom + LINE);
     }
 
-    /// The labels of the lines once more, above: a high field is not seen as a whole.
+    /// Repeats the labels above: a high field does not fit on one screen.
     pub fn labels_above(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
         labels_across(svg, axis, ticks, self.top - GAP);
     }
 
-    /// Lines at values of an axis from below upwards, with labels to the left.
+    /// Draws horizontal lines at values of a vertical axis, with labels to the left.
     pub fn grid_up(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
         let mut free = f64::INFINITY;
         for (value, label) in ticks {
@@ -64,7 +64,7 @@ impl PlotArea {
         }
     }
 
-    /// The lines at the left and below.
+    /// Draws the lines at the left and the bottom.
     pub fn frame(&self, svg: &mut Svg) {
         let corner = (self.left, self.bottom);
         svg.line("axis", (self.left, self.top), corner);
@@ -72,7 +72,7 @@ impl PlotArea {
     }
 }
 
-/// The labels of values on an axis from left to right, where they have room; zero before all others.
+/// Draws the labels of a horizontal axis if they fit; the label of zero comes first.
 fn labels_across(svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)], y: f64) {
     let mut ticks: Vec<&(f64, String)> = ticks.iter().collect();
     ticks.sort_by_key(|(value, _)| *value != 0.0);
@@ -90,7 +90,7 @@ fn labels_across(svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)], y: f64) {
     }
 }
 
-/// What a legend shows of a policy.
+/// The sign of a policy in a legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Its mark.
@@ -99,19 +99,19 @@ pub enum Sign {
     Line,
 }
 
-/// A sign of a legend and what it stands for.
+/// A sign of a legend and its meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// The policy by its place in the plan: its colour and its form.
+    /// The position of the policy in the plan, which sets colour and shape.
     pub index: usize,
     /// How it is drawn.
     pub sign: Sign,
-    /// What it stands for.
+    /// The meaning.
     pub text: String,
 }
 
 impl Svg {
-    /// The legend from `top` downwards; returns where it ends.
+    /// Draws the legend downwards from `top`; returns its lower edge.
     pub fn legend(&mut self, top: f64, keys: &[Key]) -> f64 {
         let (mut x, mut y) = (0.0, top + 12.0);
         for key in keys {

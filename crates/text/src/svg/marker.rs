@@ -1,26 +1,26 @@
-//! Marks that are told apart without colours.
+//! Marks that can be distinguished without colours.
 
 use super::{COLOURS, Place, Svg, turned, written};
 
-/// The form of a mark.
+/// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A circle.
     Circle,
     /// A square.
     Square,
-    /// A triangle with its tip above.
+    /// A triangle pointing up.
     Triangle,
-    /// A square on its tip.
+    /// A square on its corner.
     Diamond,
-    /// A triangle with its tip below.
+    /// A triangle pointing down.
     Wedge,
-    /// A bar that stands.
+    /// A vertical bar.
     Bar,
 }
 
 impl Shape {
-    /// That of a policy, by its place in the plan.
+    /// Returns the shape of a policy, by its position in the plan.
     #[must_use]
     pub fn of(index: usize) -> Self {
         const OTHERS: [Shape; COLOURS] = [
@@ -30,13 +30,13 @@ impl Shape {
             Shape::Wedge,
             Shape::Bar,
         ];
-        // Shifted by each turn, so that no two have the same colour and the same shape.
+        // Shifted after each pass through the colours, so that no two have the same colour and shape.
         turned(index).map_or(Self::Circle, |(colour, turn)| {
             OTHERS[(colour + turn) % COLOURS]
         })
     }
 
-    /// The outline around its middle, for all but the circle.
+    /// The outline around the centre, for all shapes but the circle.
     fn outline(self) -> &'static str {
         match self {
             Self::Circle => "",
@@ -49,7 +49,7 @@ impl Shape {
     }
 }
 
-/// Whether a mark is filled.
+/// Sets if a mark is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// In the colour of its group.
@@ -59,7 +59,7 @@ pub enum Fill {
 }
 
 impl Svg {
-    /// A mark in the colour of its group; the title shows where a pointer rests on it.
+    /// Draws a mark in the colour of its group; the title is shown on hover.
     pub fn marker(&mut self, shape: Shape, fill: Fill, at: Place, title: Option<&str>) {
         let Some((x, y)) = written(at) else { return };
         let class = match fill {
@@ -74,7 +74,7 @@ impl Svg {
         self.element("path", class, &path, title);
     }
 
-    /// A cross: something failed there.
+    /// Draws a cross, for a failure.
     pub fn cross(&mut self, at: Place, title: &str) {
         if let Some((x, y)) = written(at) {
             let path = format!("d=\"M{x} {y}m-3.5-3.5l7 7m0-7l-7 7\"");
@@ -82,7 +82,7 @@ impl Svg {
         }
     }
 
-    /// A ring around a mark: something is to be said of it.
+    /// Draws a ring around a mark with a remark.
     pub fn ring(&mut self, at: Place) {
         if let Some((x, y)) = written(at) {
             self.element(

@@ -1,7 +1,7 @@
-//! Drawings as SVG: what is written is well formed whatever it is given.
+//! Drawings as SVG: the output is well formed for any input.
 //!
-//! Text is escaped, a mark without a place is left out, and a width is never negative. A drawing has classes and no colours:
-//! [`STYLE`] has those, for light, dark and paper.
+//! Text is escaped, a mark without a place is left out, and a width is never negative. A drawing has classes and no
+//! colours: [`STYLE`] has those, for light, dark and paper.
 
 use std::fmt::Write as _;
 
@@ -22,23 +22,23 @@ pub use field::{Key, PlotArea, Sign};
 pub use marker::{Fill, Shape};
 pub use panels::{Course, Panels, Stretch};
 
-/// Width of every drawing, in its own units: pixels where it is drawn in full size.
+/// Width of every drawing, in its own units: pixels at full size.
 pub const WIDTH: f64 = 720.0;
 
-/// Colours, strokes and font of the classes in drawings, for a page that has them.
+/// Colours, strokes and font of the classes in drawings, for a page with drawings.
 pub const STYLE: &str = include_str!("style.css");
 
-/// Colours besides that of the baseline. After a turn through them the shapes are others, and lines
-/// are wider.
+/// The number of colours, not counting that of the baseline. After each pass through them the shapes change and lines
+/// get wider.
 const COLOURS: usize = 5;
 
-/// What a letter takes at most, on average: 0.6 em of a font of 12 px.
+/// The average width of a letter, at most: 0.6 em of a 12 px font.
 const LETTER: f64 = 7.2;
 
-/// A place: to the right and down from the upper left corner.
+/// A place: to the right of and below the upper left corner.
 pub type Place = (f64, f64);
 
-/// Which part of a text stands at its place.
+/// The part of a text at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its beginning.
@@ -49,19 +49,19 @@ pub enum Anchor {
     End,
 }
 
-/// The room that a text takes, rather too much than too little.
+/// Returns the width of a text, rather too large than too small.
 #[must_use]
 pub fn text_width(text: &str) -> f64 {
     display_width(text) as f64 * LETTER
 }
 
-/// A text from outside, cut to a room.
+/// Shortens a text from outside to a width.
 #[must_use]
 pub fn fitted(text: &str, room: f64) -> String {
     shortened(&plain(text), (room / LETTER).max(1.0) as usize)
 }
 
-/// The class of the marks of a policy, by its place in the plan.
+/// Returns the class of a policy's marks, by its position in the plan.
 #[must_use]
 pub fn colour(index: usize) -> String {
     match turned(index) {
@@ -71,13 +71,13 @@ pub fn colour(index: usize) -> String {
     }
 }
 
-/// Its place among the colours and the number of turns before it; `None` for the baseline.
+/// Returns the index of its colour and the number of passes before it; `None` for the baseline.
 fn turned(index: usize) -> Option<(usize, usize)> {
     let after = index.checked_sub(1)?;
     Some((after % COLOURS, after / COLOURS))
 }
 
-/// A drawing that is being made.
+/// An unfinished drawing.
 #[derive(Debug, Default)]
 pub struct Svg {
     body: String,
@@ -89,8 +89,8 @@ pub struct Svg {
 const GROUP_END: &str = "</g>\n";
 
 impl Svg {
-    /// Draws into a group that has these classes. A group that follows one of the same classes is
-    /// part of it: marks are drawn one by one, and need no group each.
+    /// Draws into a group with these classes. Consecutive groups with the same classes are merged: marks are drawn one
+    /// at a time, and need no group each.
     pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
         match &self.last_group {
             Some((end, last)) if *end == self.body.len() && last == class => {
@@ -110,7 +110,7 @@ impl Svg {
         self.curve(class, &[Some(from), Some(to)]);
     }
 
-    /// A line through places; it is broken where there is none.
+    /// Draws a line through places, interrupted at missing ones.
     pub fn curve(&mut self, class: &str, places: &[Option<Place>]) {
         let mut path = Path::default();
         for place in places {
@@ -121,7 +121,7 @@ impl Svg {
         }
     }
 
-    /// A rectangle between two of its corners.
+    /// Draws a rectangle between two of its corners.
     pub fn rect(&mut self, class: &str, one: Place, other: Place, title: Option<&str>) {
         let (left, top) = (one.0.min(other.0), one.1.min(other.1));
         let size = ((one.0 - other.0).abs(), (one.1 - other.1).abs());
@@ -150,7 +150,7 @@ impl Svg {
         );
     }
 
-    /// A heading with a remark behind it, which may be empty.
+    /// Draws a heading, followed by a remark, which can be empty.
     pub fn heading(&mut self, at: Place, text: &str, remark: &str) {
         let Some((x, y)) = written(at) else { return };
         let [text, remark] = [text, remark].map(xml_escaped);
@@ -164,7 +164,7 @@ impl Svg {
         );
     }
 
-    /// An element without children but a title.
+    /// Writes an element without children except a title.
     fn element(&mut self, name: &str, class: &str, attributes: &str, title: Option<&str>) {
         let class = xml_escaped(class);
         let _ = write!(self.body, "<{name} class=\"{class}\" {attributes}");
@@ -177,13 +177,13 @@ impl Svg {
         };
     }
 
-    /// The drawing, so high; `label` says what it shows to those who do not see it.
+    /// Returns the drawing with this height; `label` describes it for screen readers.
     #[must_use]
     pub fn finish(self, label: &str, height: f64) -> String {
         self.with(label, height, "")
     }
 
-    /// The same as a file of its own, with its colours.
+    /// Returns the drawing as a separate file, with its colours.
     #[must_use]
     pub fn file(self, label: &str, height: f64) -> String {
         let paper = format!("<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>");
@@ -204,7 +204,7 @@ impl Svg {
     }
 }
 
-/// The path of a line: where it begins, then steps, which are shorter than places.
+/// The path of a line: a start, then relative steps, which are shorter than places.
 #[derive(Default)]
 struct Path {
     text: String,
@@ -238,7 +238,7 @@ fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0 + 0.0
 }
 
-/// A place as it is written, to a tenth; `None` where it is none, or far out of every drawing.
+/// Returns a place rounded to a tenth; `None` if it is not finite, or far outside every drawing.
 fn written((x, y): Place) -> Option<(f64, f64)> {
     const FAR: f64 = 1e9;
     (x.abs() < FAR && y.abs() < FAR).then(|| (tenth(x), tenth(y)))

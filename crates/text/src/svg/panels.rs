@@ -1,19 +1,19 @@
-//! Panels below each other that share one axis from left to right, such as seconds.
+//! Panels below each other that share one horizontal axis, such as seconds.
 
 use super::{Anchor, Axis, Key, Place, PlotArea, Svg, WIDTH, colour, fitted};
 use crate::number::{Scaler, quantity};
 use hugewise_base::units::Unit;
 
-/// Height of a panel of curves, and of what stands above it.
+/// Height of a panel of curves, and of the space above it.
 const PANEL: f64 = 84.0;
 const ABOVE: f64 = 26.0;
 /// Height of a row of bands.
 const BAND: f64 = 16.0;
 const RIGHT: f64 = WIDTH - 12.0;
-/// Stretches of a course that are told apart: a drawing has no more pixels.
+/// The largest number of stretches per course: a drawing has no more pixels.
 const MOST: usize = 360;
 
-/// A value over a stretch of the axis.
+/// A value over an interval of the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Where it begins.
@@ -24,19 +24,19 @@ pub struct Stretch {
     pub value: f64,
 }
 
-/// What is drawn in one colour.
+/// A curve or row of bands in one colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     /// What it is.
     pub name: String,
-    /// Its colour, by its place among all.
+    /// Its position among all, which sets the colour.
     pub index: usize,
-    /// By rising place; the line goes straight over a hole.
+    /// By ascending place; the line is straight across gaps.
     pub stretches: Vec<Stretch>,
 }
 
 impl Course {
-    /// The same with at most [`MOST`] stretches: neighbours are one, with their mean.
+    /// Reduces the course to at most [`MOST`] stretches: neighbours are merged into their mean.
     fn thinned(&self) -> Self {
         let together = self.stretches.len().div_ceil(MOST).max(1);
         let chunks = self.stretches.chunks(together);
@@ -51,7 +51,7 @@ impl Course {
     }
 }
 
-/// The mean of neighbours, by their lengths.
+/// The mean of neighbours, weighted by length.
 fn mean(stretches: &[Stretch]) -> Option<Stretch> {
     let (first, last) = (stretches.first()?, stretches.last()?);
     let length: f64 = stretches.iter().map(|it| it.to - it.from).sum();
@@ -66,7 +66,7 @@ fn mean(stretches: &[Stretch]) -> Option<Stretch> {
     })
 }
 
-/// Panels that are being drawn.
+/// Unfinished panels.
 #[derive(Debug)]
 pub struct Panels {
     svg: Svg,
@@ -76,8 +76,7 @@ pub struct Panels {
 }
 
 impl Panels {
-    /// None yet, over an axis of seconds from 0; `left` is the room for labels. `None` where the
-    /// axis has no length.
+    /// Creates panels over an axis of seconds from 0; `left` is the width for labels. `None` if the axis has no length.
     #[must_use]
     pub fn over_seconds(seconds: f64, left: f64, keys: &[Key]) -> Option<Self> {
         let across = Axis::between(0.0, seconds, (left, RIGHT))?;
@@ -94,7 +93,7 @@ impl Panels {
         })
     }
 
-    /// The next field, with its name above.
+    /// Adds the next field, with its name above.
     fn field(&mut self, name: &str, height: f64) -> PlotArea {
         let top = self.bottom + ABOVE;
         self.svg.text("head", Anchor::Start, (0.0, top - 8.0), name);
@@ -107,7 +106,7 @@ impl Panels {
         }
     }
 
-    /// A panel with a curve for each course, through the middles of its stretches.
+    /// Adds a panel with a curve for each course, through the centres of its stretches.
     pub fn curves(&mut self, name: &str, unit: &Unit, courses: &[Course]) {
         let courses: Vec<Course> = courses.iter().map(Course::thinned).collect();
         let field = self.field(name, PANEL);
@@ -129,8 +128,8 @@ impl Panels {
         }
     }
 
-    /// A panel with a row for each course; a bar is the higher the larger the value, on one scale
-    /// for all. `title` says what a bar shows.
+    /// Adds a panel with a row for each course; a higher bar means a larger value, on one scale for all. `title`
+    /// describes a bar.
     pub fn bands(
         &mut self,
         name: &str,
@@ -163,7 +162,7 @@ impl Panels {
         }
     }
 
-    /// The same with the name of each course before its row, where no legend has it.
+    /// Adds such a panel with the name of each course before its row, for panels without a legend.
     pub fn named_bands(
         &mut self,
         name: &str,
@@ -180,7 +179,7 @@ impl Panels {
         self.bands(name, scaler, courses, title);
     }
 
-    /// The drawing, with the seconds below the last panel.
+    /// Returns the drawing, with the seconds below the last panel.
     #[must_use]
     pub fn finish(mut self, title: &str) -> String {
         let field = PlotArea {

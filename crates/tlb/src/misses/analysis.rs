@@ -13,13 +13,13 @@ pub struct Analysis {
     pub(super) processes: Processes,
     pub(super) mappings: BTreeMap<Whose, Tally>,
     pub(super) standings: BTreeMap<Eligibility, u64>,
-    /// By size of the page; `None` where it is not known.
+    /// By page size; `None` if unknown.
     pub(super) pages: BTreeMap<Option<u64>, u64>,
     pub(super) misses: u64,
     pub(super) stores: u64,
-    /// How long translations took, in cycles: how often each.
+    /// Translation latencies in cycles, with the number of each.
     pub(super) refills: BTreeMap<u64, u64>,
-    /// Misses of code in kernel mode.
+    /// Instruction misses in kernel mode.
     pub(super) kernel_code: u64,
 }
 
@@ -31,19 +31,19 @@ pub(super) struct Tally {
     pub(super) could: u64,
 }
 
-/// Whose memory an address is.
+/// The owner of the memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Whose {
-    /// That of a mapping, by its number.
+    /// A mapping, by its number.
     Mapping(usize),
     /// The kernel's.
     Kernel,
-    /// It is outside of every known mapping.
+    /// Outside every known mapping.
     Unknown,
 }
 
 impl Analysis {
-    /// An empty analysis of samples under these conditions.
+    /// Creates an empty analysis of samples under these conditions.
     #[must_use]
     pub fn new(conditions: Conditions) -> Self {
         Self {

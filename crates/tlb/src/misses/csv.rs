@@ -18,7 +18,7 @@ const COLUMNS: [&str; 10] = [
 ];
 
 impl Summary {
-    /// One row for the conclusion, and one per row of each table.
+    /// Returns one row for the conclusion, and one per row of each table.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&COLUMNS);
@@ -51,7 +51,7 @@ impl Summary {
 }
 
 impl Absence {
-    /// One row with the reason.
+    /// Returns one row with the reason.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&COLUMNS);

@@ -15,15 +15,14 @@ use hugewise_text::grid::Grid;
 use hugewise_text::number::{count, percent, quantity};
 use hugewise_text::wrap::{plain, shortened};
 
-/// Widest name in a table with two more columns for huge pages, and in one without.
+/// Maximum width of a name, in a table with two more columns for huge pages and in one without.
 const NAME: [usize; 2] = [44, 26];
 
 const EXPERIMENTAL: &str = "Experimental: decoders were checked against documented layouts, not \
                             on hardware.";
 
 impl Summary {
-    /// Whether misses are in memory that is eligible for huge pages; by mapping, page size and
-    /// function as details.
+    /// Shows if misses are in memory eligible for huge pages; details by mapping, page size and function.
     #[must_use]
     pub fn document(&self) -> Document {
         let conclusion = Paragraph::new(self.conclusion_text()).tone(Tone::Strong);
@@ -87,7 +86,7 @@ impl Summary {
         }
     }
 
-    /// The mapping and the function with the most misses.
+    /// Names the mapping and the function with the most misses.
     fn largest(&self) -> String {
         let one = |rows: &[MissShare]| {
             let row = rows.first()?;
@@ -168,7 +167,7 @@ impl Summary {
 }
 
 impl Absence {
-    /// Why nothing can be sampled, and what would help.
+    /// Shows why nothing can be sampled, and what would help.
     #[must_use]
     pub fn document(&self) -> Document {
         let why = match (self.means, &self.missing) {
@@ -205,7 +204,7 @@ fn cells(row: &MissShare, widest: usize) -> Vec<String> {
     cells.into_iter().chain(parts).collect()
 }
 
-/// Samples that are in no table.
+/// Lists the samples missing from all tables.
 fn losses(closing: &Closing) -> Vec<String> {
     let mut losses = Vec::new();
     if closing.without_address > 0 {
@@ -215,7 +214,7 @@ fn losses(closing: &Closing) -> Vec<String> {
     match closing.lost {
         Some(0) => {}
         Some(lost) => losses.push(format!(
-            "Samples lost for want of buffer space: {}.",
+            "Samples lost because the buffer was full: {}.",
             count(lost)
         )),
         None => losses.push("This kernel does not count lost samples.".to_owned()),

@@ -4,26 +4,26 @@ use super::event::{Conditions, Miss};
 use hugewise_observe::faults::Sharing;
 use hugewise_observe::faults::space::Area;
 
-/// The first address that is the kernel's, on every architecture that has huge pages.
+/// The first kernel address, on every architecture with huge pages.
 pub(super) const UPPER_HALF: u64 = 1 << 63;
 
-/// Whether the memory of a miss is huge or eligible for huge pages.
+/// The eligibility of the memory of a miss for huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Eligibility {
     /// In a huge page.
     Huge,
-    /// Anonymous memory in a small page where a huge page fits: a policy can make it huge.
+    /// Anonymous memory in a small page at a position that fits a huge page: a policy can make it huge.
     #[strum(serialize = "could")]
     Eligible,
-    /// Anonymous memory in a small page where no huge page fits: the mapping is too small, or
-    /// this is its unaligned edge.
+    /// Anonymous memory in a small page that does not fit a huge page: the mapping is too small, or this is its
+    /// unaligned edge.
     Edge,
-    /// Shared memory in a small page: its own settings decide (`shmem_enabled`, `huge=`).
+    /// Shared memory in a small page: its separate settings decide (`shmem_enabled`, `huge=`).
     Shared,
-    /// A small page of a file: its file system decides.
+    /// A small page of a file: the file system decides.
     File,
-    /// Kernel memory, or a page that the kernel maps into every process.
+    /// Kernel memory, or a page mapped by the kernel into every process.
     Kernel,
     /// The mapping or the page size is unknown.
     Unknown,
@@ -61,7 +61,7 @@ impl Eligibility {
         self.into()
     }
 
-    /// The eligibility of the memory of a miss.
+    /// Returns the eligibility of the memory of a miss.
     pub(super) fn of(miss: &Miss, area: Option<&Area>, conditions: &Conditions) -> Self {
         if miss.address >= UPPER_HALF {
             return Self::Kernel;
@@ -90,7 +90,7 @@ impl Eligibility {
         }
     }
 
-    /// Without huge pages on the machine every page is small; elsewhere it is unknown.
+    /// On a machine without huge pages every page is small; otherwise the size is unknown.
     fn without_size(miss: &Miss, conditions: &Conditions) -> Self {
         match (miss.page_bytes, conditions.pmd_bytes) {
             (Some(_), None) => Self::Edge,

@@ -5,8 +5,8 @@ use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Modes};
 
-/// One line of a recording: a miss, its beginning or end, or a change of an address space, which
-/// is a [`faults::Event`].
+/// One line of a recording: a miss, the beginning or end, or a change of an address space, which is a
+/// [`faults::Event`].
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
 pub enum Event {
@@ -16,11 +16,11 @@ pub enum Event {
     Space(faults::Event),
 }
 
-/// Events that only a recording of misses has.
+/// Events specific to recordings of misses.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MissEvent {
-    /// The first: what was sampled, where and how.
+    /// The first: the conditions of sampling.
     Sampling(Box<Conditions>),
     /// An access that missed every TLB.
     Miss(Miss),
@@ -29,7 +29,7 @@ pub enum MissEvent {
 }
 
 impl Event {
-    /// When it happened, where it has a time.
+    /// The time, if the event has one.
     #[must_use]
     pub fn time_ns(&self) -> Option<u64> {
         match self {
@@ -40,7 +40,7 @@ impl Event {
     }
 }
 
-/// How misses were sampled, and on what machine.
+/// The method and machine of a sampling.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
@@ -48,7 +48,7 @@ pub struct Conditions {
     pub hugewise: String,
     /// The target, as the user named it.
     pub subject: String,
-    /// When it began, in milliseconds since 1970 (UTC).
+    /// The start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// Kernel release.
     pub kernel: String,
@@ -56,27 +56,27 @@ pub struct Conditions {
     pub cpu_model: String,
     /// Size of a base page, in bytes.
     pub page_bytes: u64,
-    /// Size of a page that a PMD maps, in bytes, where the kernel has them.
+    /// Size of a PMD-mapped page, in bytes, if the kernel has them.
     pub pmd_bytes: Option<u64>,
     /// How the hardware samples.
     pub means: Facility,
-    /// What it samples: names of events.
+    /// Names of the sampled events.
     pub sampled: String,
     /// Events per sample.
     pub every: u64,
     /// In which modes.
     pub modes: Modes,
-    /// Whether samples have the page size at their address.
+    /// `Yes` if samples include the page size at their address.
     pub page_size: Known,
 }
 
-/// What an access did.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessKind {
     /// It read.
     Load,
-    /// It wrote, or read and wrote.
+    /// A write, or a read and a write.
     Store,
 }
 
@@ -84,24 +84,22 @@ pub enum AccessKind {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Miss {
-    /// Nanoseconds of the monotonic clock. With SPE the time at which its buffer was read, a
-    /// little later than the access.
+    /// Nanoseconds of the monotonic clock. With SPE, the time at which its buffer was read, slightly after the access.
     pub time_ns: u64,
     /// Process.
     pub pid: u32,
     /// Thread.
     pub tid: u32,
-    /// The address that was accessed.
+    /// The accessed address.
     pub address: u64,
     /// The address of the instruction.
     pub code: u64,
     /// What it did.
     pub access: AccessKind,
-    /// Size of the page at the address, in bytes, when the sample was taken (PEBS, IBS) or read
-    /// (SPE).
+    /// Size of the page at the address, in bytes, at the time of the sample (PEBS, IBS) or of reading (SPE).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// Translation latency, in cycles, where the hardware reports it.
+    /// Translation latency, in cycles, if reported by the hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill_cycles: Option<u64>,
 }
@@ -110,19 +108,18 @@ pub struct Miss {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Closing {
-    /// How long it was sampled, in nanoseconds.
+    /// Duration of the sampling, in nanoseconds.
     pub wall_ns: u64,
-    /// How the command ended; `None` for what was there before, or when interrupted.
+    /// The outcome of the command; `None` if the target already existed, or when interrupted.
     pub outcome: Option<Outcome>,
-    /// Processes that the command left running when it ended; they were ended.
+    /// Processes still running when the command ended; hugewise ended them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub outlived: u32,
-    /// All samples, with those that missed nothing.
+    /// All samples, including those without a miss.
     pub samples: u64,
-    /// Misses without an address, which are in no table.
+    /// Misses without an address, missing from all tables.
     pub without_address: u64,
-    /// Samples lost for want of buffer space; `None` if the kernel does not count them (before
-    /// Linux 6.0).
+    /// Samples lost because the buffer was full; `None` if the kernel does not count them (before Linux 6.0).
     pub lost: Option<u64>,
     /// Malformed records.
     pub malformed: u64,

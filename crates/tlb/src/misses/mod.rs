@@ -1,8 +1,8 @@
-//! Where TLB misses come from: their sampled addresses by mapping, page size and function.
+//! The origin of TLB misses: their sampled addresses by mapping, page size and function.
 //!
-//! [`Event`](crate::misses::Event)s go into an [`Analysis`](crate::misses::Analysis) in order of time;
-//! the result is a [`Summary`](crate::misses::Summary), live or from a recording. Its
-//! question: are the misses in memory that is eligible for huge pages?
+//! [`Event`](crate::misses::Event)s go into an [`Analysis`](crate::misses::Analysis) in order of time; the result is a
+//! [`Summary`](crate::misses::Summary), live or from a recording. It answers if the misses are in memory eligible for
+//! huge pages.
 
 mod absence;
 mod analysis;

@@ -13,7 +13,7 @@ struct Tag {
     event: String,
 }
 
-/// Whether a file that begins with this line is a recording of misses, of whatever version.
+/// Returns true if a file with this first line is a recording of misses, of any version.
 #[must_use]
 pub fn is_recording(first: &[u8]) -> bool {
     jsonl::begins::<Event>(first)
@@ -37,8 +37,8 @@ impl Line for Event {
         geometry::check(("page_bytes", header.page_bytes), huge, None)
     }
 
-    /// The kind of event decides whose words are to be understood, so that an error is about the
-    /// line and not about all that it is not.
+    /// The kind of the event selects one type to parse, so that an error is about this line only, not about every other
+    /// type.
     fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
         let tag: Tag = serde_json::from_slice(line)?;
         if matches!(tag.event.as_str(), "sampling" | "miss" | "sampled") {

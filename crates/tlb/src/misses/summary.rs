@@ -12,7 +12,7 @@ use hugewise_observe::faults::Unwatched;
 /// Name and version of a [`Summary`], or of an [`Absence`](super::Absence), as JSON.
 pub const FORMAT: &str = "hugewise-misses-summary 1";
 
-/// The sampled misses, summed up.
+/// A summary of the sampled misses.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -22,17 +22,17 @@ pub struct Summary {
     pub conditions: Conditions,
     /// How it ended.
     pub closing: Closing,
-    /// Programs whose events the kernel took away at their exec.
+    /// Programs whose events the kernel removed at exec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwatched: Vec<Unwatched>,
     /// Misses in the sample.
     pub misses: u64,
     /// Stores among them.
     pub stores: u64,
-    /// Whether they are in memory that is eligible for huge pages.
+    /// The conclusion: if the misses are in memory eligible for huge pages.
     pub conclusion: Conclusion,
-    /// The share of misses in eligible memory. The interval covers unknown memory: its lower end
-    /// assumes that none of that is eligible, its upper end that all is.
+    /// The share of misses in eligible memory. The interval covers unknown memory: its lower end assumes that no
+    /// unknown memory is eligible, its upper end that all is.
     pub could: Share,
     /// By eligibility of their memory.
     pub standings: Vec<MissShare>,
@@ -42,7 +42,7 @@ pub struct Summary {
     pub pages: Vec<MissShare>,
     /// By function, the most first.
     pub functions: Vec<MissShare>,
-    /// Translation latency, where the hardware reports it.
+    /// Translation latency, if reported by the hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill: Option<Refill>,
 }
@@ -59,10 +59,10 @@ pub struct MissShare {
     pub misses: u64,
     /// Their share of all.
     pub share: Share,
-    /// Of a mapping: those in huge pages.
+    /// For a mapping: misses in huge pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge: Option<u64>,
-    /// Of a mapping: those in small pages that are eligible.
+    /// For a mapping: misses in eligible small pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub could: Option<u64>,
 }
@@ -77,7 +77,7 @@ pub struct Refill {
     pub p90_cycles: u64,
 }
 
-/// Whether the misses are in memory that is eligible for huge pages.
+/// The conclusion: if the misses are in memory eligible for huge pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -90,7 +90,7 @@ pub enum Conclusion {
     Partly,
     /// Fewer than one in ten is, significantly.
     AreNot,
-    /// Too few samples, or too many of unknown memory.
+    /// Too few samples, or too much unknown memory.
     CannotTell,
 }
 
@@ -113,7 +113,7 @@ impl Conclusion {
 }
 
 impl Analysis {
-    /// The summary; `None` if the end is missing.
+    /// Returns the summary; `None` if the end is missing.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let closing = self.closing.clone()?;
@@ -181,7 +181,7 @@ impl Analysis {
         most_first(rows.collect())
     }
 
-    /// The name of a mapping; anonymous memory by its size and address.
+    /// Returns the name of a mapping; for anonymous memory, its size and address.
     fn title(&self, whose: Whose) -> String {
         let Whose::Mapping(number) = whose else {
             return match whose {
@@ -252,7 +252,7 @@ impl Analysis {
     }
 }
 
-/// By falling misses; equals by name, so that the same recording always gives the same order.
+/// Sorts by descending misses; ties by name, so that the same recording always gives the same order.
 fn most_first(mut rows: Vec<MissShare>) -> Vec<MissShare> {
     rows.sort_by(|a, b| b.misses.cmp(&a.misses).then_with(|| a.name.cmp(&b.name)));
     rows

@@ -1,4 +1,4 @@
-//! The TLB with the pages that the kernel mapped, read while the program runs.
+//! The TLB with the kernel's actual page sizes, read while the program runs.
 
 use std::collections::HashMap;
 
@@ -6,31 +6,31 @@ use super::outcome::{MappedPages, Streams, Tally};
 use super::{Column, MemoryAccess, Paging, Processor};
 use hugewise_base::missing::Missing;
 
-/// What maps an address.
+/// The current page size at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageNow {
-    /// One entry for a whole huge page.
+    /// One TLB entry for a whole huge page.
     Huge,
-    /// An entry of its own for each base page.
+    /// A separate TLB entry for each base page.
     Base,
     /// Not mapped.
     Absent,
 }
 
-/// After so many accesses the page size is read again at the next walk: huge pages are made and
-/// split while a program runs.
+/// After this many accesses the page size is read again at the next walk: the kernel creates and splits huge pages
+/// while a program runs.
 const OLD: u64 = 1 << 20;
 
-/// The TLB with the pages that the kernel mapped.
+/// The TLB with the kernel's actual page sizes.
 ///
-/// Base and huge pages are simulated apart, so shared entries count for both sizes: with pages of
-/// both, misses are a lower bound.
+/// Base and huge pages are simulated separately, so shared entries count for both sizes. With pages of both sizes,
+/// misses are a lower bound.
 #[derive(Debug)]
 pub struct AsMapped {
     base: Column,
     huge: Column,
     shift: u32,
-    /// By number of the huge-page block.
+    /// By huge-page block number.
     known: HashMap<u64, Known>,
     accesses: u64,
     missing: Option<Missing>,
@@ -56,7 +56,7 @@ impl AsMapped {
         }
     }
 
-    /// One access. `ask` reads what maps its address now; after its first error nothing is
+    /// Simulates one access. `ask` reads the current page size at its address; after its first error nothing is
     /// counted.
     pub fn access(&mut self, access: MemoryAccess, ask: impl FnOnce() -> Result<PageNow, Missing>) {
         if self.missing.is_some() {
@@ -87,7 +87,7 @@ impl AsMapped {
             asked_at,
         };
         let known = self.known.entry(range).or_insert(new);
-        // The process is ahead of its trace: memory that it freed is still accessed there.
+        // The process is ahead of its trace: the trace still accesses memory that the process has freed.
         if now != PageNow::Absent {
             *known = new;
         }
@@ -102,7 +102,7 @@ impl AsMapped {
         }
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     ///
     /// # Errors
     /// The page size of an address could not be read.

@@ -1,25 +1,25 @@
-//! One buffer: sets of entries, each set forgetting the page that was used longest ago.
+//! One buffer: sets of entries. Each set evicts its least recently used page.
 
 use super::Shape;
 
-/// No page: numbers of pages are addresses divided by a size of at least 2.
+/// No page: page numbers are addresses divided by a size of at least 2.
 const EMPTY: u64 = u64::MAX;
 
-/// A set-associative buffer with the least recently used page replaced.
+/// A set-associative buffer with replacement of the least recently used page.
 ///
-/// Exact LRU is the policy that manuals imply where they say any. Processors approximate it
-/// (pseudo-LRU, not-recently-used), and differ most from it on cyclic walks over a little more
-/// than fits, where LRU misses always.
+/// Exact LRU is the policy implied by manuals, if they mention one. Processors approximate it (pseudo-LRU,
+/// not-recently-used). They differ most from it on cyclic walks over slightly more pages than the capacity, when LRU
+/// always misses.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     sets: u64,
     ways: usize,
-    /// The sets one after the other, the page used last in front.
+    /// The sets one after the other, each with its most recently used page first.
     pages: Vec<u64>,
 }
 
 impl Buffer {
-    /// An empty buffer. A remainder of entries that makes no whole set is left out.
+    /// Creates an empty buffer. Excess entries that do not fill a set are left out.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         let ways = shape.ways.clamp(1, shape.entries.max(1));
@@ -31,11 +31,11 @@ impl Buffer {
         }
     }
 
-    /// Looks a page up and remembers it as the one used last; whether it was there.
+    /// Looks up a page and makes it the most recently used. Returns true if it was present.
     ///
-    /// The set is chosen by the low bits of the page's number (the remainder, where the number
-    /// of sets is no power of two). Some processors mix higher bits
-    /// in (Gras et al. measured it for Skylake's second level, USENIX Security 2018).
+    /// The low bits of the page number select the set (the remainder, if the number of sets is not a power of two).
+    /// Some processors also hash higher bits (measured by Gras et al. for Skylake's second level, USENIX Security
+    /// 2018).
     pub fn touch(&mut self, page: u64) -> bool {
         let first = (page % self.sets) as usize * self.ways;
         let Some(set) = self.pages.get_mut(first..first + self.ways) else {
@@ -71,7 +71,7 @@ mod tests {
         assert!(!full.touch(2));
     }
 
-    /// A cyclic walk over N pages: N misses for N up to the capacity, all of them one beyond it.
+    /// A cyclic walk over N pages has N misses for N up to the capacity. One page more, and every access misses.
     #[test]
     fn cyclic_walks_have_a_cliff_at_the_capacity() {
         let rounds = 10;
@@ -88,8 +88,8 @@ mod tests {
         assert_eq!(misses(&mut full, walk), 650);
     }
 
-    /// With one page more than fits, only the set that it falls into fails: ways + 1 pages
-    /// compete there in every round, all others stay.
+    /// With one page more than the capacity, only its set fails: ways + 1 pages compete there in every round, and all
+    /// others stay.
     #[test]
     fn one_page_more_than_fits_fails_one_set() {
         let (entries, ways, rounds) = (64, 4, 10);
@@ -101,7 +101,7 @@ mod tests {
         );
     }
 
-    /// A stride of the number of sets puts all pages into one set, which holds `ways` of them.
+    /// A stride equal to the number of sets maps all pages to one set, which has `ways` entries.
     #[test]
     fn strides_of_the_sets_use_one_set() {
         let (entries, ways, sets) = (1536, 12, 128);
@@ -113,8 +113,8 @@ mod tests {
         assert_eq!(misses(&mut buffer(entries, ways), spread), 13);
     }
 
-    /// Uniform random pages of a region: in the long run entries / pages of them are found,
-    /// whatever the ways, because each set sees a uniform stream of its own.
+    /// Uniform random pages of a region: in the long run a share of entries / pages hits, for any number of ways,
+    /// because each set sees a uniform stream.
     #[test]
     fn random_pages_miss_one_less_the_share_that_fits() {
         let pages = 4096_u64;

@@ -28,11 +28,11 @@ struct First {
 /// The second level.
 #[derive(Debug)]
 enum Second {
-    /// There is none for this page size.
+    /// The processor has none for this page size.
     Absent,
-    /// Instructions and data share it.
+    /// Shared by instructions and data.
     Shared(Buffer),
-    /// Each has its own, or none.
+    /// Separate for each, or missing.
     Apart {
         data: Option<Buffer>,
         code: Option<Buffer>,
@@ -40,7 +40,7 @@ enum Second {
 }
 
 impl Column {
-    /// An empty TLB. A page size without entries is simulated with those of base pages.
+    /// Creates an empty TLB. A page size without entries is simulated with those of base pages.
     #[must_use]
     pub fn new(processor: &Processor, paging: Paging, page_bytes: u64) -> Self {
         let holds = |size| {
@@ -69,7 +69,7 @@ impl Column {
         }
     }
 
-    /// One access, and how many walks it took. Bytes in two pages look both up.
+    /// Simulates one access, and returns its number of walks. Bytes in two pages cause two look-ups.
     pub fn access(&mut self, access: MemoryAccess) -> u64 {
         let last_byte = access
             .address
@@ -100,7 +100,7 @@ impl Column {
         }
     }
 
-    /// Looks a page up; 1 where that took a walk.
+    /// Looks up a page; returns 1 if that took a walk.
     fn ask(&mut self, kind: Kind, page: u64) -> u64 {
         let first = match (kind, &mut self.stores) {
             (Kind::Fetch, _) => &mut self.code,
@@ -131,8 +131,7 @@ impl First {
         }
     }
 
-    /// The page of the last look-up is first in its set: looking it up again, as most accesses
-    /// do, changes nothing.
+    /// The page of the last look-up is first in its set. Looking it up again, as most accesses do, changes nothing.
     fn touch(&mut self, page: u64) -> bool {
         let Some(buffer) = &mut self.buffer else {
             return false;

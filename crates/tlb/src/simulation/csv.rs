@@ -17,7 +17,7 @@ const COLUMNS: [&str; 9] = [
 ];
 
 impl Simulation {
-    /// One row per page size, stream and value, and per mapping.
+    /// Returns one row per page size, stream and value, and per mapping.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&COLUMNS);

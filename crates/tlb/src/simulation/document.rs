@@ -9,7 +9,7 @@ use hugewise_text::grid::{Cell, Grid};
 use hugewise_text::number::{Scaler, three_digits};
 use hugewise_text::wrap::{plain, short_command, shortened};
 
-/// A value of a stream: its names, and how it is read off a tally.
+/// A value of a stream: its names, and its function of a tally.
 pub(super) struct Value {
     pub(super) name: &'static str,
     title: &'static str,
@@ -34,18 +34,18 @@ pub(super) const VALUES: [Value; 3] = [
     },
 ];
 
-/// The two streams with their names.
+/// Returns the two streams with their names.
 pub(super) fn streams(both: &Streams) -> [(&'static str, &Tally); 2] {
     [("data", &both.data), ("code", &both.code)]
 }
 
-/// Mappings that are shown; the others are one row.
+/// The number of mappings shown; the others are summed in one row.
 const SHOWN: usize = 5;
-/// Widest name of a mapping.
+/// Maximum width of a mapping's name.
 const NAME: usize = 26;
 
 impl Simulation {
-    /// How many page walks each page size would take, by stream and by mapping.
+    /// Shows the number of page walks for each page size, by stream and by mapping.
     #[must_use]
     pub fn document(&self) -> Document {
         let conclusion = Paragraph::new(self.conclusion()).tone(Tone::Strong);
@@ -82,7 +82,7 @@ impl Simulation {
         )
     }
 
-    /// Which part of the program the trace holds, where it was cut: later phases may differ.
+    /// Names the traced part of the program, if the trace was cut: later phases can differ.
     fn part(&self) -> String {
         let total = count(self.accesses.total());
         match self.cut {
@@ -111,7 +111,7 @@ impl Simulation {
         let cut = match self.cut {
             Cut::Whole => None,
             Cut::AtMost => Some(
-                "What the program does later may need more page walks: raise --max-accesses."
+                "Later phases of the program may need more page walks: raise --max-accesses."
                     .to_owned(),
             ),
             Cut::Interrupted => Some("Cut: a signal ended it.".to_owned()),
@@ -122,7 +122,7 @@ impl Simulation {
         cut.into_iter().chain(outcome).collect()
     }
 
-    /// All values per 1000 instructions, so that rows can be added and compared.
+    /// Shows all values per 1000 instructions, so that rows can be added and compared.
     fn table(&self) -> Grid {
         let mut grid = self.headed("per 1000 instructions");
         for stream in 0..2 {
@@ -198,7 +198,7 @@ impl Simulation {
         }
     }
 
-    /// The signs that are in the table.
+    /// Explains the symbols used in the table.
     fn signs(&self) -> Vec<String> {
         let mut signs = Vec::new();
         if self.columns.iter().any(|column| !column.native) {
@@ -273,7 +273,7 @@ impl Simulation {
     }
 }
 
-/// Of a file its own name: there is no room for folders.
+/// Returns the file name only: folders do not fit.
 fn short(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     shortened(&plain(name), NAME)

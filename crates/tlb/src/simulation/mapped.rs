@@ -13,25 +13,24 @@ use hugewise_observe::faults::space::{EventSpace, Units};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MappingWalks {
-    /// Its name; anonymous memory by its size and address.
+    /// Its name; for anonymous memory, its size and address.
     pub name: String,
     /// Walks for data and code, by page size.
     pub walks: Vec<u64>,
 }
 
-/// The mappings of a program and the walks in them.
+/// The mappings of a program and the page walks in them.
 ///
-/// They are read when a walk goes to an address outside of every known mapping, which is cheap for
-/// programs that map much and walk little. The process is a little ahead of its trace: memory that
-/// it freed at once is not found.
+/// They are read when a walk goes to an address outside every known mapping, which is cheap for programs with many
+/// mappings and few walks. The process is slightly ahead of its trace: memory freed soon after its use is not found.
 #[derive(Debug)]
 pub struct Mapped {
     space: EventSpace,
     units: Units,
-    /// By number of the mapping.
+    /// By mapping number.
     extents: Vec<(u64, u64, String)>,
     walks: BTreeMap<Option<usize>, Vec<u64>>,
-    /// Base pages outside of every mapping.
+    /// Base pages outside every mapping.
     absent: BTreeSet<u64>,
     /// Address of the first store, which is on the stack.
     stack: Option<u64>,
@@ -39,7 +38,7 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// No mappings yet, and so many page sizes.
+    /// Creates it without mappings, for this number of page sizes.
     #[must_use]
     pub fn new(base_page_bytes: u64, columns: usize) -> Self {
         let page_bytes = base_page_bytes.max(1);
@@ -57,15 +56,14 @@ impl Mapped {
         }
     }
 
-    /// Notes an access, whether it walked or not.
+    /// Records an access, with or without a walk.
     pub fn see(&mut self, access: MemoryAccess) {
         if self.stack.is_none() && access.kind == Kind::Store {
             self.stack = Some(access.address);
         }
     }
 
-    /// Adds the walks of an access, by page size. `look_up` reads all mappings where that of the
-    /// address is unknown.
+    /// Adds the walks of an access, by page size. `look_up` reads all mappings if that of the address is unknown.
     pub fn walked(&mut self, address: u64, walks: &[u64], look_up: impl FnOnce() -> Vec<Map>) {
         let page = address / self.units.page_bytes;
         if self.space.area(address).is_none() && !self.absent.contains(&page) {
@@ -97,8 +95,8 @@ impl Mapped {
         }
     }
 
-    /// Walks by mapping, the most with the smallest pages first; mappings of one name (parts of a
-    /// file) are added up.
+    /// Returns walks by mapping, sorted by walks with the smallest pages, descending. Mappings with the same name
+    /// (parts of a file) are summed.
     #[must_use]
     pub fn rows(&self) -> Vec<MappingWalks> {
         let mut sums: BTreeMap<String, Vec<u64>> = BTreeMap::new();
@@ -177,9 +175,9 @@ mod tests {
         walk(0x10_1000, small());
         walk(0x10_0fff, vec![]);
         walk(0x40_0010, vec![]);
-        // The mapping has grown meanwhile: it is the same one.
+        // The mapping has grown since: it is the same one.
         walk(0x10_4000, vec![map(0x10_0000, 0x10_0000, "//anon")]);
-        // Nothing is there, and that is not asked twice.
+        // The address is unmapped, and is not looked up twice.
         walk(0x90_0000, small());
         walk(0x90_0008, small());
         assert_eq!(look_ups, 3);

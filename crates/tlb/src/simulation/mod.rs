@@ -1,7 +1,7 @@
-//! A model of a processor's TLB, fed with a program's accesses, one page size at a time.
+//! A model of a processor's TLB, driven by a program's accesses, one page size at a time.
 //!
-//! Not a measurement: docs/bias.md says how simulated misses differ. The same accesses always give
-//! the same numbers.
+//! It is not a measurement: docs/bias.md describes how simulated misses differ. The same accesses always give the same
+//! numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub struct Shape {
     pub ways: u32,
 }
 
-/// A processor as it is simulated.
+/// A simulated processor.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Processor {
@@ -48,7 +48,7 @@ pub struct Processor {
     pub walk_cache: Option<WalkCache>,
 }
 
-/// A fully associative page-walk cache, one for all levels.
+/// A fully associative page-walk cache, shared by all levels.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct WalkCache {
@@ -78,10 +78,10 @@ pub struct MemoryAccess {
     pub bytes: u64,
 }
 
-/// All TLBs of one kind and level that hold a page size, as one.
+/// Returns all TLBs of one kind and level for a page size, as one.
 ///
-/// Several (Ice Lake's second level has two halves for 4 KiB pages) are added up if they have
-/// equally many sets, as in the manuals; otherwise the largest is used.
+/// Several TLBs (Ice Lake's second level has two halves for 4 KiB pages) are summed if they have the same number of
+/// sets, as in the manuals. Otherwise the largest is used.
 #[must_use]
 pub fn shape_of(tlb: &Tlb, level: u8, holds: &[Holds], page_bytes: u64) -> Option<Shape> {
     let all = tlb.structures.iter().filter(|one| {

@@ -6,7 +6,7 @@ use super::{MappingWalks, Processor};
 use hugewise_base::missing::{Fact, fact};
 use hugewise_experiment::run::trial::Outcome;
 
-/// Name and version of this form. The number grows when a field changes its meaning or goes.
+/// Name and version of this format. The version is raised when a field is removed or changes its meaning.
 pub const FORMAT: &str = "hugewise-simulation 1";
 
 /// One simulated run of a command.
@@ -15,27 +15,27 @@ pub const FORMAT: &str = "hugewise-simulation 1";
 pub struct Simulation {
     /// [`FORMAT`].
     pub format: String,
-    /// The command, word by word.
+    /// The words of the command.
     pub command: Vec<String>,
     /// The source of the accesses.
     pub tracer: Tracer,
-    /// The processor that was simulated.
+    /// The simulated processor.
     pub processor: Processor,
     /// Base page of the page tables, in bytes.
     pub base_page_bytes: u64,
     /// The accesses of the trace.
     pub accesses: Accesses,
-    /// Whether the trace covers the whole run.
+    /// Tells if the trace covers the whole run.
     pub cut: Cut,
     /// Page sizes, ascending.
     pub columns: Vec<PageColumn>,
     /// Walks by mapping, the most first.
     #[serde(default)]
     pub mappings: Vec<MappingWalks>,
-    /// The same with the pages that the kernel mapped in the traced process.
+    /// Counts with the kernel's page sizes in the traced process.
     #[serde(with = "fact")]
     pub as_mapped: Fact<MappedPages>,
-    /// How the command ended; `None` if it was ended at the limit of accesses.
+    /// The outcome of the command; `None` if it was ended at the limit of accesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -44,7 +44,7 @@ pub struct Simulation {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tracer {
-    /// Its own name and version.
+    /// Its name and version.
     pub name: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Tracer {
 pub struct Accesses {
     /// Instructions fetched.
     pub fetches: u64,
-    /// Data reads; an instruction that reads and writes back is one of each.
+    /// Data reads; an instruction that reads and writes back counts as one read and one write.
     pub loads: u64,
     /// Writes of data.
     pub stores: u64,
@@ -68,36 +68,36 @@ impl Accesses {
     }
 }
 
-/// Whether a trace was ended early.
+/// The end of a trace: complete or early.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
     /// It is whole.
     Whole,
-    /// At the limit of accesses, where the command was ended.
+    /// Ended with the command at the limit of accesses.
     AtMost,
     /// A signal to hugewise ended it.
     Interrupted,
 }
 
-/// All of memory in pages of one size.
+/// Counts with all memory in pages of one size.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct PageColumn {
     /// The size.
     pub page_bytes: u64,
-    /// Whether the TLB has entries of this size; else those of base pages were used.
+    /// True if the TLB has entries of this size; otherwise those of base pages were used.
     pub native: bool,
     /// The counts.
     #[serde(flatten)]
     pub streams: Streams,
 }
 
-/// Memory in the pages that the kernel mapped.
+/// Counts with the kernel's page sizes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MappedPages {
-    /// Huge-page blocks with any access.
+    /// Accessed huge-page blocks.
     pub ranges: u64,
     /// Those mapped as huge pages when last read.
     pub huge_ranges: u64,
@@ -105,7 +105,7 @@ pub struct MappedPages {
     pub streams: Streams,
 }
 
-/// Data and instructions apart.
+/// Data and instructions, separately.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Streams {
     /// Loads and stores.
@@ -118,11 +118,11 @@ pub struct Streams {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
-    /// Accesses. One that crosses a page boundary counts once and may miss twice.
+    /// Accesses. One that crosses a page boundary counts once and can miss twice.
     pub accesses: u64,
     /// L1 TLB misses.
     pub first_level_misses: u64,
-    /// Page walks: missed by both levels.
+    /// Page walks: misses of both levels.
     pub walks: u64,
     /// Page-table entries read by the walks.
     pub walk_references: References,

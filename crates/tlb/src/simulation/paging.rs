@@ -1,7 +1,7 @@
 //! The geometry of page tables, which follows from the base page size.
 
-/// How addresses are split into table indices. A table fills one base page with entries of
-/// eight bytes, on x86-64 and arm64 alike.
+/// The split of addresses into table indices. A table fills one base page with entries of eight bytes, on both x86-64
+/// and arm64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paging {
     base_shift: u32,
@@ -9,8 +9,8 @@ pub struct Paging {
 }
 
 impl Paging {
-    /// Page tables of a base page size for 48-bit addresses, which Linux gives programs that do
-    /// not ask for more; `None` if there are no such tables.
+    /// Returns the page tables of a base page size for 48-bit addresses, the default of Linux programs; `None` if there
+    /// are no such tables.
     #[must_use]
     pub fn of_base_page(bytes: u64) -> Option<Self> {
         let plausible = bytes.is_power_of_two() && (4096..=65536).contains(&bytes);
@@ -25,42 +25,41 @@ impl Paging {
         self.base_shift - 3
     }
 
-    /// A base page in bytes.
+    /// Returns the size of a base page, in bytes.
     #[must_use]
     pub fn base_bytes(self) -> u64 {
         1 << self.base_shift
     }
 
-    /// A page that is mapped one level above base pages, in bytes.
+    /// Returns the size of a page mapped one level above base pages, in bytes.
     #[must_use]
     pub fn huge_bytes(self) -> u64 {
         1 << (self.base_shift + self.index_bits())
     }
 
-    /// Tables that a walk reads from top to base page: 4 with pages of 4 KiB and of 16 KiB,
-    /// 3 with 64 KiB.
+    /// Returns the number of tables in a walk from top to base page: 4 with pages of 4 KiB and of 16 KiB, 3 with 64
+    /// KiB.
     #[must_use]
     pub fn levels(self) -> u32 {
         (self.address_bits - self.base_shift).div_ceil(self.index_bits())
     }
 
-    /// Tables that a walk for a page of this size reads. A size between base and huge page is
-    /// a run of entries in the lowest table.
+    /// Returns the number of tables in a walk for a page of this size. A size between base and huge page is a run of
+    /// entries in the lowest table.
     #[must_use]
     pub fn depth(self, page_bytes: u64) -> u32 {
         let above = page_bytes.max(1).ilog2().saturating_sub(self.base_shift) / self.index_bits();
         self.levels().saturating_sub(above).max(1)
     }
 
-    /// The bits of an address below the index of the `step`-th table of a walk, counted from 1
-    /// at the top: addresses that agree above them share that table's entry.
+    /// Returns the bits of an address below the index of the `step`-th table of a walk, counted from 1 at the top.
+    /// Addresses with the same bits above them share that table's entry.
     #[must_use]
     pub fn shift_of_step(self, step: u32) -> u32 {
         self.base_shift + self.index_bits() * self.levels().saturating_sub(step)
     }
 
-    /// The page sizes that are simulated: base, 16 KiB, 64 KiB and huge, where they are larger
-    /// than the one before.
+    /// Returns the simulated page sizes: base, 16 KiB, 64 KiB and huge, without those no larger than the previous one.
     #[must_use]
     pub fn sizes(self) -> Vec<u64> {
         let mut sizes = vec![self.base_bytes()];

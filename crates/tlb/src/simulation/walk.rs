@@ -1,4 +1,4 @@
-//! A walk: how many entries of page tables it reads.
+//! A page walk: the number of page-table entries it reads.
 
 use super::outcome::References;
 use super::{Buffer, Paging, Shape, WalkCache};
@@ -12,7 +12,7 @@ pub struct Walker {
 }
 
 impl Walker {
-    /// Walks for pages of `page_bytes`.
+    /// Creates a walker for pages of `page_bytes`.
     #[must_use]
     pub fn new(paging: Paging, page_bytes: u64, cache: Option<WalkCache>) -> Self {
         let whole = |cache: WalkCache| {
@@ -28,9 +28,8 @@ impl Walker {
         }
     }
 
-    /// Walks for an address. With a memory of upper levels the walk begins below the deepest
-    /// entry that is remembered. Where none is known it reads one entry at least, and one in
-    /// each table at most.
+    /// Walks for an address. With a cache of upper levels the walk begins below the deepest cached entry. Without a
+    /// known cache, it reads at least one entry, and at most one in each table.
     pub fn walk(&mut self, address: u64) -> References {
         let Some(cache) = &mut self.cache else {
             return References {
@@ -52,8 +51,7 @@ impl Walker {
     }
 }
 
-/// Entries of different tables must not be taken for each other: the step goes into bits that
-/// no shifted address of 48 bits has.
+/// Entries of different tables must not be confused: the step goes into bits unused by any shifted address of 48 bits.
 fn tag(paging: Paging, step: u32, address: u64) -> u64 {
     (address >> paging.shift_of_step(step)) | u64::from(step) << 56
 }
@@ -76,8 +74,8 @@ mod tests {
         assert_eq!(huge.walk(0), References { least: 1, most: 3 });
     }
 
-    /// Sequential base pages: four entries for the first, one for each that shares its table,
-    /// two where a new table begins (its own entry, and that of the page).
+    /// Sequential base pages read four entries for the first, and one for each page that shares its table. They read
+    /// two when a new table begins (its entry, and that of the page).
     #[test]
     fn sequential_walks_begin_where_the_last_one_ended() {
         let mut small = walker(4096, 16);

@@ -1,4 +1,4 @@
-//! What a verb reads, made in any size.
+//! The input of a verb, in any size.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,31 +19,31 @@ pub struct Place<'a> {
     pub folder: &'a Folder,
 }
 
-/// A command line and variables of its environment.
+/// A command line with environment variables.
 pub struct Words {
     pub line: Vec<String>,
     pub environment: Vec<(String, String)>,
 }
 
-/// What is measured once, and what must live meanwhile.
+/// One measured command, and the objects that must live during it.
 pub struct Subject {
     pub command: Words,
     _held: Option<Held>,
     _crowd: Crowd,
 }
 
-/// One thing that grows, and the verb that reads it.
+/// A growing quantity, and the verb that reads it.
 pub struct Axis {
     pub what: &'static str,
     pub verb: &'static str,
-    /// The first is next to nothing.
+    /// The first is almost nothing.
     pub sizes: &'static [u64],
-    /// What the machine must have for each.
+    /// The resource that each unit needs.
     pub takes: Takes,
     pub make: fn(&Place<'_>, u64) -> Result<Subject>,
 }
 
-/// What one more takes, where a machine may not have enough for the largest sizes.
+/// The resource that one more unit needs, if a machine can lack it for the largest sizes.
 #[derive(Clone, Copy)]
 pub enum Takes {
     Little,
@@ -52,7 +52,7 @@ pub enum Takes {
     Descriptors(u64),
 }
 
-/// All that is measured.
+/// All measurements.
 pub const AXES: &[Axis] = &[
     Axis {
         what: "mappings",
@@ -187,7 +187,7 @@ fn resident(place: &Place<'_>, mib: u64, words: &[&str]) -> Result<Subject> {
     Ok(place.subject(&[words, &[&pid]].concat(), Some(held)))
 }
 
-/// A verb that reads all processes, beside so many that do nothing.
+/// A verb that reads all processes, with this number of idle ones.
 fn crowd(place: &Place<'_>, count: u64, words: &[&str]) -> Result<Subject> {
     let mut crowd = Crowd(Vec::new());
     for _ in 0..count {
@@ -206,7 +206,7 @@ fn watched(place: &Place<'_>, count: u64, verb: &str) -> Result<Subject> {
     let (pid, held) = place.held(&[("--count", 0), ("--threads", count)])?;
     let words = [verb, "--quiet", "--duration", "100ms", "-p", &pid];
     let mut subject = place.subject(&words, Some(held));
-    // Each thread takes file descriptors, more than a shell usually begins with.
+    // Each thread needs file descriptors, more than the usual initial limit.
     let raised = ["sh", "-c", "ulimit -n $(ulimit -H -n); exec \"$@\"", "sh"];
     let raised = raised.map(str::to_owned);
     subject.command.line.splice(0..0, raised);
@@ -219,7 +219,7 @@ fn faults(place: &Place<'_>, count: u64) -> Result<Subject> {
     Ok(place.subject(&words, None))
 }
 
-/// The rounds of a real record, with all that a trial reads, again and again.
+/// The rounds of a real record, repeated with all readings of a trial.
 fn trials(place: &Place<'_>, count: u64) -> Result<Subject> {
     let path = place.folder.file("trials.jsonl");
     fs::write(
@@ -229,7 +229,7 @@ fn trials(place: &Place<'_>, count: u64) -> Result<Subject> {
     Ok(place.subject(&["report", &path], None))
 }
 
-/// A record of so many trials, from one of a few.
+/// Extends a record of a few trials to this number of trials.
 fn repeated(record: &Path, count: u64) -> Result<String> {
     let text = fs::read_to_string(record)?;
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
@@ -285,7 +285,7 @@ fn fleet(place: &Place<'_>, hosts: u64) -> Result<Subject> {
     Ok(place.subject(&["fleet", "analyse", &path], None))
 }
 
-/// Processes that end with the value.
+/// Processes that are ended on drop.
 struct Crowd(Vec<Child>);
 
 impl Drop for Crowd {

@@ -1,9 +1,9 @@
-//! Histograms of a record, taken out of its text: most of a record of a server is pairs of an edge
-//! and a count, and as differences in binary they pack to half the size.
+//! Takes the histograms out of a record's text. A server's record consists mostly of pairs of an edge and a count. As
+//! binary differences they pack to half the size.
 
 use super::Trouble;
 
-/// Stands in the text for a histogram. JSON never has this byte.
+/// The placeholder for a histogram in the text. JSON never contains this byte.
 const PLACE: u8 = 0;
 const BEGIN: &[u8] = b"[[";
 const BETWEEN: &[u8] = b"],[";
@@ -17,13 +17,13 @@ type Pair = (u64, u64);
 pub(super) struct Parts {
     /// The text, with [`PLACE`] for each histogram.
     pub(super) text: Vec<u8>,
-    /// How many pairs a histogram has, and from each first number to the next.
+    /// The number of pairs of each histogram, and the differences between successive first numbers.
     pub(super) edges: Vec<u8>,
     /// The second number of each pair.
     pub(super) counts: Vec<u8>,
 }
 
-/// Takes the histograms out; `None` for bytes that are not text.
+/// Takes the histograms out; `None` if the bytes are not text.
 pub(super) fn split(bytes: &[u8]) -> Option<Parts> {
     if bytes.contains(&PLACE) {
         return None;
@@ -45,7 +45,7 @@ pub(super) fn split(bytes: &[u8]) -> Option<Parts> {
 /// Puts the histograms back.
 ///
 /// # Errors
-/// The streams are damaged, or make more than `most` bytes.
+/// The streams are damaged, or the result exceeds `most` bytes.
 pub(super) fn join(parts: &Parts, most: usize) -> Result<Vec<u8>, Trouble> {
     let (mut edges, mut counts) = (parts.edges.as_slice(), parts.counts.as_slice());
     let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ impl Parts {
         put_number(&mut self.edges, pairs.len() as u64);
         let mut before = 0;
         for &(edge, count) in pairs {
-            // Wrapping, so that pairs in any order come back.
+            // Wrapping subtraction, so that pairs in any order are restored.
             put_number(&mut self.edges, edge.wrapping_sub(before));
             put_number(&mut self.counts, count);
             before = edge;
@@ -107,7 +107,7 @@ impl Parts {
     }
 }
 
-/// The pairs of numbers with which these bytes begin, and what follows them.
+/// Returns the pairs of numbers at the beginning, and the remaining bytes.
 fn pairs(bytes: &[u8]) -> Option<(Vec<Pair>, &[u8])> {
     let mut rest = bytes.strip_prefix(BEGIN)?;
     let mut pairs = Vec::new();
@@ -122,7 +122,7 @@ fn pairs(bytes: &[u8]) -> Option<(Vec<Pair>, &[u8])> {
     }
 }
 
-/// A number that is written as we would write it again.
+/// Reads a number in the form in which this program writes it.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit());
     let (digits, rest) = bytes.split_at(digits.count());
@@ -131,7 +131,7 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((text.parse().ok()?, rest))
 }
 
-/// Seven bits a byte, the lowest first; all but the last have the highest bit.
+/// Writes seven bits per byte, the lowest first; all but the last byte have the highest bit set.
 fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {
         bytes.push(number as u8 | 0x80);

@@ -296,7 +296,10 @@ fn tunables_of_glibc_last_in_its_own_file() {
         observed.parts.push(Part::new(subject, version));
         let advice = advise(&knowledge, &host("always"), vec![observed], &[]);
         let mut found = files(&advice).into_iter();
-        let own = found.find(|file| file.path.ends_with("tunables.conf.d/hugewise-aaa-mode.conf"));
+        let own = found.find(|file| {
+            file.path
+                .ends_with("tunables.conf.d/hugewise-aaa-mode.conf")
+        });
         own.map(|file| file.text)
     };
     let text = written(Some("2.44-1")).expect("2.44 reads the file");

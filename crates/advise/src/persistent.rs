@@ -20,6 +20,8 @@ pub struct File {
 
 /// The first version of systemd that can set huge pages for a service.
 const SYSTEMD_WITH_THP: &str = "260";
+/// The first version of glibc that reads tunables from a file (its NEWS).
+const GLIBC_WITH_FILE: &str = "2.44";
 
 /// Returns files that make the settings of all applicable rules that are not followed persistent: per rule, in all
 /// suitable forms. Installed file names are unique, so no file replaces another.
@@ -62,6 +64,10 @@ fn forms(program: &Program, ruling: &Ruling, set: &Settings, host: &Facts) -> Ve
         let name = file_name(program);
         add(format!("{name}.Dockerfile"), dockerfile(set));
         add(format!("{name}.kubernetes-pod.yaml"), pod(program, set));
+        add(
+            format!("etc/tunables.conf.d/hugewise-{id}.conf"),
+            tunables(program, set),
+        );
         add(conf_name(set), conf(set));
     } else {
         add(format!("etc/tmpfiles.d/hugewise-{id}.conf"), tmpfiles(set));
@@ -143,6 +149,27 @@ fn knows_thp(host: &Facts) -> bool {
     let version = |text: &str| Version::parse(text, Order::Dotted);
     let own = host.text("systemd.version").and_then(version);
     own >= version(SYSTEMD_WITH_THP)
+}
+
+/// The tunables of glibc for the executable, in the form of tunables.conf(5). `None` if the rule sets none, or if the C
+/// library of the program reads no such file.
+fn tunables(program: &Program, set: &Settings) -> Option<String> {
+    let entries = set.env.get("GLIBC_TUNABLES");
+    let entries = entries.filter(|_| reads_tunables(program))?;
+    let lines = entries.split(':').map(|entry| format!("{entry}\n"));
+    Some(format!(
+        "# Add this line to /etc/tunables.conf, then run ldconfig:\n\
+         # include /etc/tunables.conf.d/*.conf\n[proc:{}]\n{}",
+        file_name(program),
+        lines.collect::<String>()
+    ))
+}
+
+fn reads_tunables(program: &Program) -> bool {
+    let version = |text: &str| Version::parse(text, Order::Dotted);
+    let glibc = program.parts.iter().find(|part| part.subject == "glibc");
+    let own = glibc.and_then(|part| version(part.version.as_deref()?));
+    own >= version(GLIBC_WITH_FILE)
 }
 
 fn dockerfile(set: &Settings) -> Option<String> {

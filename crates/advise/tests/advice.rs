@@ -283,6 +283,34 @@ fn advice_lasts_in_files_to_review() {
     assert!(text(&advice, unit).contains("MemoryTHP=disable"));
 }
 
+/// The C library reads `/etc/tunables.conf` since 2.44; lines after `[proc:NAME]` are limited to one executable.
+#[test]
+fn tunables_of_glibc_last_in_its_own_file() {
+    let set = "policy = \"malloc=thp\"\n\
+               env = { GLIBC_TUNABLES = \"glibc.malloc.hugetlb=1:glibc.elf.thp=1\" }";
+    let knowledge = knowledge(&[("aaa", "never", set)]);
+    let written = |glibc: Option<&str>| {
+        let mut observed = running(&knowledge, 1, "aaa", &[]);
+        let subject = knowledge.subject("glibc").expect("a subject");
+        let version = glibc.map(str::to_owned);
+        observed.parts.push(Part::new(subject, version));
+        let advice = advise(&knowledge, &host("always"), vec![observed], &[]);
+        let mut found = files(&advice).into_iter();
+        let own = found.find(|file| {
+            file.path
+                .ends_with("tunables.conf.d/hugewise-aaa-mode.conf")
+        });
+        own.map(|file| file.text)
+    };
+    let text = written(Some("2.44-1")).expect("2.44 reads the file");
+    assert!(
+        text.ends_with("\n[proc:aaa]\nglibc.malloc.hugetlb=1\nglibc.elf.thp=1\n"),
+        "{text}"
+    );
+    assert_eq!(written(Some("2.43")), None);
+    assert_eq!(written(None), None);
+}
+
 #[test]
 fn what_does_not_run_is_judged_by_its_version() {
     let knowledge = knowledge(&[("aaa", "never", NEVER)]);
@@ -313,19 +341,14 @@ fn what_may_apply_to_an_application_is_on_the_first_screen_with_its_condition() 
         };
         to_text(&advice.document(), &style)
     };
-    let java = shown("java=25");
-    assert!(
-        java.contains(" rules may apply: ") || java.starts_with("1 rule may apply: "),
-        "{java}"
-    );
-    let condition =
-        "If its anonymous memory is at least 256 MiB: Give -XX:+UseTransparentHugePages";
-    assert!(java.contains(condition), "{java}");
+    for (app, condition) in [
+        ("java=25", "If its anonymous memory is at least 256 MiB: "),
+        ("redis", "If its version is below 6.2: "),
+    ] {
+        let text = shown(app);
+        assert!(text.contains(condition), "{app}: {text}");
+    }
     let unknown = shown("redis");
-    assert!(
-        unknown.contains("If its version is below 6.2: Switch"),
-        "{unknown}"
-    );
     assert!(!unknown.contains("Nothing to do"), "{unknown}");
 }
 

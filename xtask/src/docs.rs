@@ -20,7 +20,7 @@ use hugewise_text::grid::{Align, Grid};
 use hugewise_text::{Verbosity, to_markdown};
 
 use crate::crates::Crates;
-use crate::{dashboards, schema};
+use crate::{dashboards, schema, session};
 
 /// Writes the reference pages and the dashboards.
 #[derive(Args, Debug)]
@@ -49,6 +49,10 @@ const PAGES: [Page; 7] = [
 /// The page that lists the crates.
 const MAP: &str = "ARCHITECTURE.md";
 
+/// The session of the picture, in words.
+const SESSION: &str = "A terminal session. hugewise inspect lists why the memory of a Redis server is not huge. hugewise live then \
+                       switches its pages while it runs, and prints the effect on its work with an interval.";
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -67,6 +71,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let path = Path::new(dashboards::FOLDER).join(dashboard.file);
         arguments.put(&path, &dashboard.text)?;
     }
+    let text =
+        fs::read_to_string(session::TEXT).with_context(|| format!("reading {}", session::TEXT))?;
+    let picture = session::picture(&text, SESSION);
+    arguments.put(Path::new(session::PICTURE), &picture)?;
     let map = Path::new(MAP);
     let text = fs::read_to_string(map).with_context(|| format!("reading {MAP}"))?;
     arguments.put(map, &Crates::read()?.listed_in(&text)?)

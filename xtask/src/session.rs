@@ -74,7 +74,7 @@ impl Span {
     }
 }
 
-/// Splits a line at its escapes. A command has a colour of its own.
+/// Splits a line at its escapes.
 fn spans(line: &str) -> Vec<Span> {
     if line.starts_with('$') {
         return vec![Span {

@@ -15,7 +15,7 @@ const TOOLS: &str = "target/tools/bin";
 pub struct Program {
     /// Its name, and that of its crate.
     pub name: &'static str,
-    /// The version that is used.
+    /// Its version.
     pub version: &'static str,
     /// Its features; the default ones are left out.
     pub features: &'static str,

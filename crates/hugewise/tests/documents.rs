@@ -1,7 +1,7 @@
 //! The documents of a user: each command in a `console` block prints the lines below it, each link leads somewhere, and each message of the
 //! troubleshooting page is real.
 //!
-//! `TRYCMD=overwrite cargo test -p hugewise --test documents` writes all blocks anew.
+//! `TRYCMD=overwrite cargo test -p hugewise --test documents` writes all blocks again.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
         .expect("the root")
 }
 
-/// Commands name committed files relative to the root, where a reader would type them.
+/// Commands name committed files relative to the root.
 #[test]
 fn printed_outputs_are_true() {
     std::env::set_current_dir(root()).unwrap();
@@ -47,7 +47,7 @@ fn links_lead_somewhere() {
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
 }
 
-/// Documents that are read in one sitting, and the most bytes that each may have.
+/// Documents for one sitting, and the most bytes of each.
 const SHORT: [(&str, u64); 2] = [("ARCHITECTURE.md", 10_000), ("docs/format.md", 8_000)];
 
 #[test]

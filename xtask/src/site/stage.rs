@@ -68,7 +68,7 @@ fn read(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))
 }
 
-/// Copies a file. Of a folder the files are copied, with a page that lists them.
+/// Copies a file, or the files of a folder with a page that lists them.
 fn copy(source: &Path, stage: &Path) -> Result<()> {
     let copied = stage.join(source);
     if !source.is_dir() {

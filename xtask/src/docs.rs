@@ -50,8 +50,8 @@ const PAGES: [Page; 7] = [
 const MAP: &str = "ARCHITECTURE.md";
 
 /// The session of the picture, in words.
-const SESSION: &str = "A terminal session. hugewise inspect lists why the memory of a Redis server is not huge. hugewise live then \
-                       switches its pages while it runs, and prints the effect on its work with an interval.";
+const SESSION: &str = "A terminal session. hugewise live switches the pages of a running Redis server for 105 seconds. Huge pages give \
+                       7.7 % more commands per CPU second, with a 95 % interval from 0.8 to 13 %.";
 
 /// Runs the verb.
 ///

@@ -14,6 +14,9 @@ const EXECUTED: [&str; 5] = [
     "examples/*/README.md",
 ];
 
+/// The record of the session in `docs/session.txt`.
+const SESSION: &str = "docs/records/redis-quiet-2.jsonl.gz";
+
 /// Folders whose documents are not ours.
 const FOREIGN: [&str; 3] = ["target", ".cache", ".git"];
 
@@ -71,6 +74,22 @@ fn the_readme_answers_first() {
     let command = answer.and_then(|line| lines.get(line + 1)).unwrap();
     assert!(command.starts_with("$ hugewise "), "{command}");
     assert!(lines.len() <= 120, "{} lines", lines.len());
+}
+
+/// The session of the README's picture is the report of a kept record.
+#[test]
+fn the_session_is_a_report() {
+    let session = std::fs::read_to_string(root().join("docs/session.txt")).unwrap();
+    let (command, shown) = session.split_once('\n').unwrap();
+    assert!(command.starts_with("$ sudo hugewise live "), "{command}");
+    let report = std::process::Command::new(trycmd::cargo::cargo_bin!("hugewise"))
+        .args(["report", "--color", "always", SESSION])
+        .current_dir(root())
+        .envs([("COLUMNS", "80"), ("LC_ALL", "C")])
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    assert_eq!(shown, String::from_utf8(report.stdout).unwrap());
 }
 
 /// Each message of the troubleshooting page is one that the program can print.

@@ -29,8 +29,9 @@ dist:
 	@xtask/setup
 	$(XTASK) dist
 
-# The reference pages, from the tables of the program, and the API documentation.
+# The reference pages, from the tables of the program, the site in target/site, and the API documentation.
 docs:
 	@xtask/setup
 	$(XTASK) docs
+	$(XTASK) site
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

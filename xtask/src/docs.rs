@@ -19,7 +19,7 @@ use hugewise_text::grid::{Align, Grid};
 use hugewise_text::{Verbosity, to_markdown};
 
 use crate::crates::Crates;
-use crate::{dashboards, schema};
+use crate::{dashboards, schema, session};
 
 /// Writes the reference pages and the dashboards.
 #[derive(Args, Debug)]
@@ -48,6 +48,10 @@ const PAGES: [Page; 7] = [
 /// The page with the list of crates.
 const MAP: &str = "ARCHITECTURE.md";
 
+/// The session of the picture, in words.
+const SESSION: &str = "A terminal session. hugewise live switches the pages of a running Redis server for 105 seconds. Huge pages give \
+                       7.7 % more commands per CPU second, with a 95 % interval from 0.8 to 13 %.";
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -66,6 +70,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let path = Path::new(dashboards::FOLDER).join(dashboard.file);
         arguments.put(&path, &dashboard.text)?;
     }
+    let text =
+        fs::read_to_string(session::TEXT).with_context(|| format!("reading {}", session::TEXT))?;
+    let picture = session::picture(&text, SESSION);
+    arguments.put(Path::new(session::PICTURE), &picture)?;
     let map = Path::new(MAP);
     let text = fs::read_to_string(map).with_context(|| format!("reading {MAP}"))?;
     arguments.put(map, &Crates::read()?.listed_in(&text)?)

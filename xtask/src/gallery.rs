@@ -54,6 +54,9 @@ const PAGES: [(&str, &[&str]); 14] = [
     ),
 ];
 
+/// The program as it is released.
+const RELEASED: &str = "target/release/hugewise";
+
 /// The browsers, and the source of their driver.
 const BROWSERS: [&str; 3] = ["chromium:chromium", "firefox-esr:firefox-esr", "npm:npm"];
 
@@ -71,7 +74,7 @@ pub struct Arguments {
 /// The program cannot be built, or a page cannot be made.
 pub fn run_gallery(arguments: &Arguments) -> Result<()> {
     setup::build_release()?;
-    make(&arguments.folder).map(drop)
+    make(Path::new(RELEASED), &arguments.folder).map(drop)
 }
 
 /// Makes the pages and checks them in browsers.
@@ -81,7 +84,7 @@ pub fn run_gallery(arguments: &Arguments) -> Result<()> {
 pub fn test_pages() -> Result<()> {
     setup::install(&BROWSERS)?;
     setup::build_release()?;
-    let pages = make(Path::new("target/pages/gallery"))?;
+    let pages = make(Path::new(RELEASED), Path::new("target/pages/gallery"))?;
     // The npm packages are fetched for each run, and are not part of the project.
     let npm =
         "install --prefix target/pages --no-audit --no-fund --silent axe-core@4 puppeteer-core@24";
@@ -93,12 +96,15 @@ pub fn test_pages() -> Result<()> {
     )
 }
 
-/// Makes the pages and returns their files.
-fn make(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Makes the pages with a built program and returns their files.
+///
+/// # Errors
+/// A page cannot be made.
+pub fn make(hugewise: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let pages = PAGES.iter().map(|(name, arguments)| {
         let file = folder.join(format!("{name}.html"));
-        run(Command::new("target/release/hugewise")
+        run(Command::new(hugewise)
             .args(*arguments)
             .arg("--html")
             .arg(&file))?;

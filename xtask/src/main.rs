@@ -21,7 +21,9 @@ mod prose;
 mod release;
 mod rooms;
 mod schema;
+mod session;
 mod setup;
+mod site;
 mod skips;
 mod test;
 mod toolchain;
@@ -63,6 +65,8 @@ enum Task {
     Rooms(rooms::Arguments),
     /// Makes a root of a release of Debian and prints its folder.
     Root(debian::Arguments),
+    /// Builds the documents as a site in `target/site`, and checks its links.
+    Site,
     /// Builds the static programs of a release.
     Static(toolchain::Arguments),
     /// Runs all tests, and repeats failed ones separately.
@@ -114,6 +118,7 @@ fn main() -> anyhow::Result<()> {
         Task::PublishCheck => release::publish_check(),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Root(arguments) => debian::run_root(&arguments),
+        Task::Site => site::run(),
         Task::Static(arguments) => toolchain::run_static(&arguments),
         Task::Test(arguments) => test::run(&arguments),
         Task::TestAdvice => checks::advice(),

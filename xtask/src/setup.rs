@@ -1,10 +1,50 @@
 //! Installs missing tools, and builds the programs used by checks.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::command::show;
+use crate::command::{said, show};
+
+/// The folder into which `xtask/setup` installs programs from crates.io.
+const TOOLS: &str = "target/tools/bin";
+
+/// A program of crates.io in one version.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name, and that of its crate.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Its features; the default ones are left out.
+    pub features: &'static str,
+}
+
+impl Program {
+    /// Finds the program, or installs it if possible.
+    ///
+    /// # Errors
+    /// A compiler is missing.
+    pub fn installed(&self) -> Result<Option<PathBuf>> {
+        if let Some(found) = self.found() {
+            return Ok(Some(found));
+        }
+        let tool = format!("{}={}:{}", self.name, self.version, self.features);
+        install_if_possible(&[&tool])?;
+        Ok(self.found())
+    }
+
+    /// The program on the `PATH` or among our tools, if it has the version.
+    fn found(&self) -> Option<PathBuf> {
+        let ours = PathBuf::from(TOOLS).join(self.name);
+        let right = |program: &PathBuf| {
+            let words = said(Command::new(program).arg("--version")).unwrap_or_default();
+            words.trim_end().ends_with(self.version)
+        };
+        [PathBuf::from(self.name), ours].into_iter().find(right)
+    }
+}
 
 /// Installs the packages of missing tools, each as `TOOL:PACKAGE`.
 ///

@@ -81,9 +81,7 @@ impl Attribution {
         let logs: Vec<f64> = ends.collect();
         let changes = ChangeAxis::of(&logs, &logs, LEAST, field.across())?;
         let mut svg = Svg::default();
-        field.grid_across(&mut svg, &changes.axis, &changes.ticks);
-        let zero = changes.axis.place(0.0);
-        svg.line("zero", (zero, field.top), (zero, field.bottom));
+        changes.draw_across(&mut svg, &field);
         for (row, site) in self.sites.iter().enumerate() {
             let y = field.top + ROW * (row as f64 + 0.5);
             draw_site(&mut svg, &changes, (&self.called(site), site), y);

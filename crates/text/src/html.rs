@@ -102,7 +102,7 @@ fn block(block: &Block) -> String {
             format!("<pre tabindex=\"0\">{}</pre>\n", lines.join("\n"))
         }
         Block::Notes(notes) => {
-            let note = |note: &String| format!("<p class=\"note\">{}</p>\n", xml_escaped(note));
+            let note = |note: &String| format!("<p class=\"note\">{}</p>\n", inline(note));
             notes.iter().map(note).collect()
         }
     }
@@ -118,8 +118,25 @@ fn outdented(lines: &[String]) -> impl Iterator<Item = &str> {
         .map(move |line| line.get(indent..).unwrap_or(""))
 }
 
+/// Escaped text, in which words between backticks are code.
+pub(crate) fn inline(text: &str) -> String {
+    let escaped = xml_escaped(text);
+    let parts: Vec<&str> = escaped.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return escaped;
+    }
+    let drawn = parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            0 => (*part).to_owned(),
+            _ => format!("<code>{part}</code>"),
+        });
+    drawn.collect()
+}
+
 fn paragraph(paragraph: &Paragraph) -> String {
-    let text = xml_escaped(&paragraph.text);
+    let text = inline(&paragraph.text);
     format!("<p{}>{text}</p>\n", class(paragraph.tone))
 }
 
@@ -143,10 +160,9 @@ fn field(field: &Field) -> String {
 
 /// Returns a text, as code if it must not wrap.
 fn flowing(text: &str, flow: Flow) -> String {
-    let text = xml_escaped(text);
     match flow {
-        Flow::Wrapped => text,
-        Flow::Whole => format!("<code>{text}</code>"),
+        Flow::Wrapped => inline(text),
+        Flow::Whole => format!("<code>{}</code>", xml_escaped(text)),
     }
 }
 
@@ -248,6 +264,12 @@ fn bars(bars: &Bars) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn words_between_backticks_are_code() {
+        assert_eq!(inline("THP is `a<b`."), "THP is <code>a&lt;b</code>.");
+        assert_eq!(inline("one ` alone"), "one ` alone");
+    }
 
     #[test]
     fn details_are_folded() {

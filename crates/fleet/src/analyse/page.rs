@@ -106,9 +106,7 @@ fn draw(drawn: &[Drawn<'_>], band: f64, title: &str) -> Option<String> {
     let logs: Vec<f64> = drawn.iter().flat_map(|it| it.logs).collect();
     let changes = ChangeAxis::of(&logs, &logs, band, field.across())?;
     let mut svg = Svg::default();
-    field.grid_across(&mut svg, &changes.axis, &changes.ticks);
-    let zero = changes.axis.place(0.0);
-    svg.line("zero", (zero, field.top), (zero, field.bottom));
+    changes.draw_across(&mut svg, &field);
     for (row, it) in drawn.iter().enumerate() {
         it.draw(&mut svg, &changes, field.top + ROW * (row as f64 + 0.5));
     }

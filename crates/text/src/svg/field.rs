@@ -18,7 +18,7 @@ pub struct PlotArea {
 /// The space between two labels.
 const GAP: f64 = 8.0;
 /// A line of text.
-const LINE: f64 = 18.0;
+pub(super) const LINE: f64 = 18.0;
 /// The width of the longest label of a legend.
 const LONGEST: f64 = 220.0;
 

@@ -77,3 +77,24 @@ fn no_two_policies_look_alike() {
         assert!(!shapes.into_iter().any(|shape| shape == mark.1), "{index}");
     }
 }
+
+/// A change far beyond those that decide is drawn at the edge, outside the break; one that decides never is.
+#[test]
+fn a_change_off_the_scale_breaks_the_axis() {
+    let (far, near) = (0.12_f64.ln(), 0.05_f64.ln_1p());
+    let broken = ChangeAxis::of(&[far, near], &[near], 0.01, (100.0, 400.0)).expect("an axis");
+    assert_eq!(broken.place(far), 108.0);
+    assert!(broken.axis.place(far) >= 124.0);
+    assert!(broken.place(near) <= 400.0);
+    let whole = ChangeAxis::of(&[far, near], &[far], 0.01, (100.0, 400.0)).expect("an axis");
+    assert_eq!(whole.place(far), whole.axis.place(far));
+    let mut svg = Svg::default();
+    let field = PlotArea {
+        left: 100.0,
+        right: 400.0,
+        top: 0.0,
+        bottom: 50.0,
+    };
+    broken.draw_across(&mut svg, &field);
+    assert_eq!(svg.finish("", 80.0).matches("\"fence\"").count(), 1);
+}

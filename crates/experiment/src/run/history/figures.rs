@@ -165,7 +165,7 @@ impl History {
             title: TITLE.to_owned(),
             caption: format!(
                 "The change from {} with its interval in each record, the oldest on the left. A dashed \
-                 line is the beginning of a new level of a policy.",
+                 line is the beginning of a new level of a policy. The scale of changes is logarithmic.",
                 plain(&last.verdict.baseline)
             ),
             svg: paper.finish(TITLE),

@@ -10,9 +10,7 @@ use crate::run::record::Record;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{Scaler, chosen_percent};
-use crate::text::svg::{
-    Anchor, ChangeAxis, Fill, Place, PlotArea, Shape, Svg, WIDTH, colour, fitted,
-};
+use crate::text::svg::{Anchor, ChangeAxis, Fill, PlotArea, Shape, Svg, WIDTH, colour, fitted};
 use crate::text::wrap::plain;
 
 /// Changes are drawn between these; names are to the left, numbers to the right.
@@ -195,7 +193,7 @@ pub(super) fn of_groups(
 fn caption(groups: &[Group], threshold: f64) -> String {
     let marks = format!(
         "A line is the 95 % interval. A filled mark is decided, a hollow one is not. The band is ±{} \
-         %, the smallest change of interest. An arrow leads beyond the edge.",
+         %, the smallest change of interest. A mark beyond a dashed line is off the scale.",
         chosen_percent(threshold)
     );
     let mut rows = groups.iter().flat_map(|group| &group.rows);
@@ -255,12 +253,10 @@ fn draw(groups: &[Group], judged: &str, threshold: f64, title: &str) -> Option<S
     let limit = threshold.ln_1p();
     let ends = [-limit, limit].map(|log| changes.axis.place(log));
     svg.rect("band", (ends[0], field.top), (ends[1], field.bottom), None);
-    field.grid_across(&mut svg, &changes.axis, &changes.ticks);
+    changes.draw_across(&mut svg, &field);
     if height > HIGH {
         field.labels_above(&mut svg, &changes.axis, &changes.ticks);
     }
-    let zero = changes.axis.place(0.0);
-    svg.line("zero", (zero, field.top), (zero, field.bottom));
     let mut y = field.top;
     for group in groups {
         group.draw_heading(&mut svg, y + 16.0);
@@ -280,8 +276,8 @@ impl Group {
 
     fn draw_heading(&self, svg: &mut Svg, y: f64) {
         let direction = match self.better {
-            Better::Lower => "less is better",
-            Better::Higher => "more is better",
+            Better::Lower => "← less is better",
+            Better::Higher => "more is better →",
             Better::Neither => "",
         };
         svg.heading((0.0, y), &fitted(&self.heading, RIGHT - 130.0), direction);
@@ -307,14 +303,11 @@ impl Row {
         let title = format!("{}: {}", self.name, self.text);
         svg.group(&colour(self.index), |svg| {
             if let [_, low, high] = logs[..] {
-                let place = |log: f64| (changes.axis.place(log), y);
+                let place = |log: f64| (changes.place(log), y);
                 svg.line("span", place(low), place(high));
             }
-            let at = (changes.axis.place(log), y);
-            match changes.axis.holds(log) {
-                true => svg.marker(Shape::of(self.index), self.fill(), at, Some(&title)),
-                false => arrow(svg, at, log.signum()),
-            }
+            let at = (changes.place(log), y);
+            svg.marker(Shape::of(self.index), self.fill(), at, Some(&title));
         });
     }
 
@@ -324,11 +317,4 @@ impl Row {
             false => Fill::Hollow,
         }
     }
-}
-
-/// Marks a change beyond the edge.
-fn arrow(svg: &mut Svg, (x, y): Place, side: f64) {
-    let back = x - 7.0 * side;
-    let tip = [(back, y - 4.0), (x, y), (back, y + 4.0)];
-    svg.curve("span", &tip.map(Some));
 }

@@ -59,7 +59,7 @@ fn figure(record: &Record, metric: &str) -> Option<Figure> {
         caption: format!(
             "All requests of each policy ({label}): from one label to the next, ten times fewer \
              requests are slower. Right of the dashed fence fewer than ten requests are slower, \
-             and the line is chance."
+             and the line is chance. Both axes are logarithmic."
         ),
         svg: draw(record, &lines, &title)?,
         table: table(record, metric, &lines),

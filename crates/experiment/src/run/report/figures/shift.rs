@@ -57,7 +57,7 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         caption: format!(
             "The change of {} at quantiles of all trials, the smallest values on the left. The \
              intervals hold together with 95 %, approximately (bootstrap of rounds). A level row \
-             means that all trials change equally.",
+             means that all trials change equally. The scale of changes is logarithmic.",
             plain(&metric.label)
         ),
         svg: draw(

@@ -9,6 +9,7 @@ mod blocks;
 mod exposure;
 mod guard;
 mod pace;
+mod placebo;
 mod source;
 mod timing;
 
@@ -17,5 +18,6 @@ pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
 pub use pace::{Call, Hold, Pace};
+pub use placebo::Placebos;
 pub use source::{FORMS as SOURCE_FORMS, Place, Source};
 pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

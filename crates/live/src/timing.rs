@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::blocks::Block;
+use crate::placebo::PLACEBO_CHANCE;
 
 /// The results of the first seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,11 +36,16 @@ const SWITCHING: f64 = 0.1;
 /// The longest period of our choice: over a longer one the load drifts.
 const LONGEST: f64 = 5.0;
 
+/// The share of periods after one of the other policy, in random blocks of 2 + 2: two thirds inside a block, half at
+/// its begin.
+const CHANGES: f64 = (3.0 * 2.0 / 3.0 + 0.5) / 4.0;
+
 impl Calibration {
-    /// Returns the mean seconds of the switch before a period. Half of the periods follow one of the other policy. The
-    /// others begin with both switches.
-    fn of_a_period(&self) -> f64 {
-        0.75 * (self.to_small + self.to_huge)
+    /// Returns the mean seconds of switching before a period.
+    #[must_use]
+    pub fn of_a_period(&self) -> f64 {
+        let there_and_back = self.to_small + self.to_huge;
+        (CHANGES / 2.0 + (1.0 - CHANGES) * PLACEBO_CHANCE) * there_and_back
     }
 }
 

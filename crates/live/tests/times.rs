@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hugewise_live::{
-    Block, Calibration, Call, Exposure, FEWEST_ROUNDS, Hold, Pace, settle, thinned, times,
+    Block, Calibration, Call, Exposure, FEWEST_ROUNDS, Hold, Pace, Placebos, settle, thinned, times,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -66,9 +66,9 @@ fn calibration(to_huge: f64) -> Calibration {
     }
 }
 
-/// Mean share of the time that switching takes: half of the periods begin with one switch, half with both.
+/// Mean share of the time that switching takes.
 fn switching(calibration: &Calibration, it: &hugewise_live::Times) -> f64 {
-    let switch = 0.75 * it.share * (calibration.to_huge + calibration.to_small);
+    let switch = it.share * calibration.of_a_period();
     switch / (switch + it.settle + it.period)
 }
 
@@ -87,7 +87,32 @@ fn switching_takes_a_tenth_of_the_time_at_most() {
     let quick = times(&calibration(0.01), minute, 0.5, None);
     assert_eq!((quick.period, quick.share), (0.5, 1.0));
     let large = times(&calibration(30.0), minute, 0.5, None);
-    assert!(large.share < 0.02, "{large:?}");
+    assert!(large.share < 0.03, "{large:?}");
+}
+
+/// Counts the switches of random blocks of two huge and two small periods.
+#[test]
+fn the_mean_time_of_switching_is_that_of_random_blocks() {
+    let (calibration, rounds) = (calibration(0.2), 20_000);
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut placebos = Placebos::with_seed(7);
+    let (mut took, mut now) = (0.0, false);
+    for _ in 0..rounds {
+        let mut block = [true, true, false, false];
+        random.shuffle(&mut block);
+        for huge in block {
+            took += match (huge == now, huge) {
+                (false, true) => calibration.to_huge,
+                (false, false) => calibration.to_small,
+                (true, _) if placebos.draw() => calibration.to_huge + calibration.to_small,
+                (true, _) => 0.0,
+            };
+            now = huge;
+        }
+    }
+    let mean = took / f64::from(4 * rounds);
+    let expected = calibration.of_a_period();
+    assert!((mean / expected - 1.0).abs() < 0.02, "{mean} {expected}");
 }
 
 #[test]

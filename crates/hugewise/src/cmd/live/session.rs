@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_experiment::run::plan::{Skip, Skipped};
 use hugewise_linux::live::{Halt, Keeper, Member, Pages, Room, Switched, Work, switch};
+use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{Block, Blocks, Exposure, Pace, thinned};
+use hugewise_live::{Block, Blocks, Exposure, Pace, Placebos, thinned};
 
 use super::Arguments;
 use super::unit::Unit;
@@ -44,6 +45,7 @@ pub(super) struct Session<'a> {
     /// Blocks that could be switched and are not.
     left_out: u64,
     in_force: Option<Work>,
+    placebos: Placebos,
     left: Vec<String>,
 }
 
@@ -72,6 +74,7 @@ impl<'a> Session<'a> {
             skipped: BTreeMap::new(),
             left_out: 0,
             in_force: None,
+            placebos: Placebos::with_seed(arguments.seed.unwrap_or_else(unix_ms)),
             left: Vec::new(),
         };
         let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
@@ -191,10 +194,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that
-    /// every period follows a switch of the same direction.
+    /// Makes all blocks huge or small before a period. If they have the right pages already, chance decides whether
+    /// they go away and back as a placebo.
     pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
-        let is_sham = self.in_force == Some(work);
+        let is_sham = self.in_force == Some(work) && self.placebos.draw();
         let mut all = Move {
             is_sham,
             ..Move::default()

@@ -27,6 +27,12 @@ pub fn minute(unix_ms: u64) -> String {
     format!("{} {hour:02}:{minute:02}", date(unix_ms))
 }
 
+/// `2026-11-21 05:45:59`, in UTC.
+#[must_use]
+pub fn second(unix_ms: u64) -> String {
+    format!("{}:{:02}", minute(unix_ms), unix_ms / 1000 % 60)
+}
+
 /// Returns the date this many days after 1970-01-01: year, month, day.
 fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     let days = days_since_1970 + 719_468;
@@ -81,6 +87,7 @@ mod tests {
         assert_eq!(stamp(0), "19700101T000000Z");
         assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
         assert_eq!(stamp(1_795_239_959_000), "20261121T054559Z");
+        assert_eq!(second(1_795_239_959_999), "2026-11-21 05:45:59");
         assert_eq!(minute(1_795_239_959_000), "2026-11-21 05:45");
     }
 

@@ -11,6 +11,7 @@ use hugewise_text::csv;
 
 use super::checked::golden;
 
+const PROGRAMS: &[u8] = include_bytes!("../../../../fixtures/runs/programs.jsonl");
 const TWO_POLICIES: &[u8] = include_bytes!("../../../../fixtures/runs/two-policies.jsonl");
 /// A typical record, one with failures, and one with many missing readings.
 const RECORDS: [(&str, &[u8]); 3] = [
@@ -36,7 +37,7 @@ fn each_format_is_as_its_readers_want_it() {
         for format in Export::names() {
             let bytes = format.parse::<Export>().unwrap().render(&report, &gates);
             let end = match format {
-                "benchfmt" => "txt",
+                "benchfmt" | "ktap" => "txt",
                 "junit" => "xml",
                 "csv-long" | "parquet" => continue,
                 _ => "json",
@@ -78,14 +79,93 @@ fn parquet_has_the_rows_of_csv() {
 /// A gate with a true condition fails its test case, and an undecided one is skipped.
 #[test]
 fn junit_has_a_case_for_each_condition() {
-    let record = record::parse(TWO_POLICIES).unwrap();
-    let table = compare::table(&record, &compare::Options::default()).unwrap();
-    let report = Report::new(&record, table, None);
-    let junit = |gate: &str| {
-        let bytes = Export::Junit.render(&report, &[gate.parse().unwrap()]);
-        String::from_utf8(bytes.unwrap()).unwrap()
-    };
+    let junit = |gate: &str| exported(TWO_POLICIES, Export::Junit, &[gate]);
     assert!(junit("wall_seconds < -5%").contains("failures=\"1\" errors=\"0\" skipped=\"0\""));
     assert!(junit("wall_seconds < -90%").contains("failures=\"0\" errors=\"0\" skipped=\"0\""));
     assert!(junit("wall_seconds < -19.5%").contains("skipped=\"1\""));
+}
+
+/// The result lines are those of the grammar, numbered as planned; the report is diagnostic lines before them.
+#[test]
+fn ktap_has_a_result_line_for_each_condition() {
+    let lines = |bytes: &[u8], gates: &[&str]| {
+        let text = exported(bytes, Export::Ktap, gates);
+        let (head, rest) = text.split_once('\n').unwrap();
+        assert_eq!(head, "KTAP version 1");
+        let results = rest.lines().filter(|line| !line.starts_with('#'));
+        results.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let closed = "wall_seconds < -5%";
+    let open = "wall_seconds < -90%";
+    let undecided = "wall_seconds < -19.5%";
+    assert_eq!(
+        lines(TWO_POLICIES, &[closed, open, undecided]),
+        [
+            "1..4",
+            "ok 1 answer",
+            "not ok 2 wall_seconds < -5% # holds for thp=always",
+            "ok 3 wall_seconds < -90%",
+            "ok 4 wall_seconds < -19.5% # SKIP not decided",
+        ]
+    );
+    let (_, failed) = RECORDS[2];
+    assert_eq!(
+        lines(failed, &[]),
+        ["1..1", "not ok 1 answer # nothing was measured"]
+    );
+    let untried = include_bytes!("../../../../fixtures/runs/all-failed.jsonl");
+    assert_eq!(
+        lines(untried, &[]),
+        ["1..1", "ok 1 answer # SKIP could not be tried"]
+    );
+    let undecided = include_bytes!("../../../../fixtures/runs/carry-over.jsonl");
+    assert_eq!(
+        lines(undecided, &[]),
+        ["1..1", "ok 1 answer # SKIP not decided"]
+    );
+}
+
+/// Readers see which program each row belongs to, and its own command.
+#[test]
+fn each_program_has_its_own_rows() {
+    let json = |format| -> serde_json::Value {
+        serde_json::from_str(&exported(PROGRAMS, format, &[])).unwrap()
+    };
+    let hyperfine = json(Export::Hyperfine);
+    let third = &hyperfine["results"][2];
+    assert_eq!(third["command"], "new: as-is: ./new --size 3");
+    assert_eq!(third["parameters"]["program"], "new");
+    assert_eq!(third["parameters"]["policy"], "as-is");
+
+    let pyperf = json(Export::Pyperf);
+    let benchmarks = pyperf["benchmarks"].as_array().unwrap();
+    let names = benchmarks
+        .iter()
+        .map(|it| it["metadata"]["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    let expected = [
+        "old [as-is]",
+        "old [thp=always]",
+        "new [as-is]",
+        "new [thp=always]",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(benchmarks[2]["metadata"]["command"], "./new --size 3");
+    assert_eq!(benchmarks[2]["runs"].as_array().unwrap().len(), 12);
+
+    let bench = exported(PROGRAMS, Export::Benchfmt, &[]);
+    let rows = |key: &str| bench.lines().filter(|line| line.starts_with(key)).count();
+    assert_eq!(
+        rows("BenchmarkPrograms/program=new/policy=thp=always 1 "),
+        12
+    );
+    assert_eq!(rows("Benchmark"), 48);
+}
+
+fn exported(bytes: &[u8], format: Export, gates: &[&str]) -> String {
+    let record = record::parse(bytes).unwrap();
+    let table = compare::table(&record, &compare::Options::default()).unwrap();
+    let report = Report::new(&record, table, None);
+    let gates: Vec<Gate> = gates.iter().map(|gate| gate.parse().unwrap()).collect();
+    String::from_utf8(format.render(&report, &gates).unwrap()).unwrap()
 }

@@ -17,8 +17,8 @@ use crate::output::check_writable;
 pub struct Exports {
     /// Also write the result for another program, e.g. junit=FILE
     ///
-    /// benchfmt (benchstat), hyperfine, google-benchmark, bencher, github-action, junit, otlp,
-    /// csv-long, parquet. Repeat for more.
+    /// benchfmt (benchstat), hyperfine, google-benchmark, pyperf, bencher, github-action, junit,
+    /// ktap, otlp, csv-long, parquet. Repeat for more.
     #[arg(
         hide_short_help = true,
         long = "export",

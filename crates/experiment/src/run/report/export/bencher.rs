@@ -2,18 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{metrics, program_name};
+use super::{Arm, arms, metrics};
 use crate::run::compare::summary;
 use crate::run::record::Record;
 
 pub(super) fn render(record: &Record) -> Value {
     let metrics = metrics(record);
-    let policies = record.header.plan.policies.iter();
-    let benchmark = |policy: &crate::run::policy::Policy| {
+    let benchmark = |arm: Arm<'_>| {
         let measures: Map<String, Value> = metrics
             .iter()
             .filter_map(|metric| {
-                let summary = summary(record, &policy.name, &metric.name)?;
+                let summary = summary(record, arm.name, &metric.name)?;
                 let mut measure = json!({ "value": summary.median });
                 if let (Some(low), Some(high)) = (summary.low, summary.high) {
                     measure["lower_value"] = json!(low);
@@ -22,9 +21,8 @@ pub(super) fn render(record: &Record) -> Value {
                 Some((metric.name.to_string(), measure))
             })
             .collect();
-        let name = format!("{} [{}]", program_name(record), policy.name);
-        (name, Value::Object(measures))
+        (arm.title(), Value::Object(measures))
     };
-    let benchmarks: Map<String, Value> = policies.map(benchmark).collect();
+    let benchmarks: Map<String, Value> = arms(record).map(benchmark).collect();
     Value::Object(benchmarks)
 }

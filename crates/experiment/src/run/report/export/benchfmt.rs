@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{command_line, metrics, program_name, trials};
+use super::{Arm, arms, command_line, metrics};
 use crate::base::units::Unit;
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::record::Record;
@@ -20,11 +20,13 @@ pub(super) fn render(record: &Record) -> String {
         let _ = writeln!(text, "Unit {} assume=nothing{better}", unit(metric));
     }
     text.push('\n');
-    let name = name(program_name(record));
-    for (policy, trials) in trials(record) {
-        let policy = policy.replace(char::is_whitespace, "_");
-        for trial in trials {
-            let _ = write!(text, "Benchmark{name}/policy={policy} 1");
+    for arm in arms(record) {
+        let name = match record.header.plan.programs.is_empty() {
+            true => format!("{}{}", name(arm.program), key("policy", arm.policy)),
+            false => of_programs(&arm),
+        };
+        for trial in &arm.trials {
+            let _ = write!(text, "Benchmark{name} 1");
             for metric in &metrics {
                 if let Some(value) = trial.value(&metric.name) {
                     let _ = write!(text, " {value} {}", unit(metric));
@@ -49,6 +51,16 @@ fn configuration(record: &Record) -> String {
         thp.unwrap_or_else(|_| "none".to_owned()),
         plain(&command_line(record)),
     )
+}
+
+/// One name for all programs: readers compare rows that differ only in a key.
+fn of_programs(arm: &Arm<'_>) -> String {
+    let program = key("program", arm.program);
+    format!("Programs{program}{}", key("policy", arm.policy))
+}
+
+fn key(key: &str, value: &str) -> String {
+    format!("/{key}={}", value.replace(char::is_whitespace, "_"))
 }
 
 /// A name begins with a capital and has no space.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{metrics, program_name, trials};
+use super::{Arm, arms, metrics};
 use crate::run::metric::{Metric, MetricId};
 use crate::run::record::Record;
 use crate::run::trial::Trial;
@@ -10,9 +10,9 @@ use crate::run::trial::Trial;
 pub(super) fn render(record: &Record) -> Value {
     let header = &record.header;
     let metrics = metrics(record);
-    let family = |(family, (policy, trials)): (usize, (&str, Vec<&Trial>))| {
-        let name = format!("{}/policy:{policy}", program_name(record));
-        let all = trials.len();
+    let family = |(family, arm): (usize, Arm<'_>)| {
+        let name = format!("{}/policy:{}", arm.program, arm.policy);
+        let all = arm.trials.len();
         let row = |(repetition, trial): (usize, &&Trial)| {
             let mut row = counters(trial, &metrics);
             row.extend(fields(json!({
@@ -31,7 +31,7 @@ pub(super) fn render(record: &Record) -> Value {
             })));
             Value::Object(row)
         };
-        trials.iter().enumerate().map(row).collect::<Vec<_>>()
+        arm.trials.iter().enumerate().map(row).collect::<Vec<_>>()
     };
     json!({
         "context": {
@@ -41,7 +41,7 @@ pub(super) fn render(record: &Record) -> Value {
             "library_version": header.program,
             "json_schema_version": 1,
         },
-        "benchmarks": trials(record).enumerate().flat_map(family).collect::<Vec<_>>(),
+        "benchmarks": arms(record).enumerate().flat_map(family).collect::<Vec<_>>(),
     })
 }
 

@@ -2,39 +2,40 @@
 
 use serde_json::{Value, json};
 
-use super::{command_line, mean, trials, values};
+use super::{Arm, arms, mean, values};
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::Outcome;
 
 pub(super) fn render(record: &Record) -> Value {
-    let command = command_line(record);
-    let result = |(policy, trials): (&str, Vec<_>)| {
-        let times = values(&trials, MetricId::WallSeconds);
-        let codes = trials.iter().map(|trial| match trial.outcome {
-            Outcome::Exited { code } => Some(code),
-            _ => None,
-        });
-        let mut ordered = times.clone();
-        ordered.sort_by(f64::total_cmp);
-        json!({
-            "command": format!("{policy}: {command}"),
-            "mean": mean(&times),
-            "stddev": deviation(&times),
-            "median": median(&times),
-            "user": mean(&values(&trials, MetricId::UserSeconds)),
-            "system": mean(&values(&trials, MetricId::SystemSeconds)),
-            "min": ordered.first(),
-            "max": ordered.last(),
-            "times": times,
-            "memory_usage_byte": values(&trials, MetricId::PeakRssBytes),
-            "exit_codes": codes.collect::<Vec<_>>(),
-            "parameters": { "policy": policy },
-        })
-    };
-    let with_times = trials(record).filter(|(_, trials)| !trials.is_empty());
-    json!({ "results": with_times.map(result).collect::<Vec<_>>() })
+    let with_times = arms(record).filter(|arm| !arm.trials.is_empty());
+    json!({ "results": with_times.map(|arm| result(&arm)).collect::<Vec<_>>() })
+}
+
+fn result(arm: &Arm<'_>) -> Value {
+    let trials = &arm.trials;
+    let times = values(trials, MetricId::WallSeconds);
+    let codes = trials.iter().map(|trial| match trial.outcome {
+        Outcome::Exited { code } => Some(code),
+        _ => None,
+    });
+    let mut ordered = times.clone();
+    ordered.sort_by(f64::total_cmp);
+    json!({
+        "command": format!("{}: {}", arm.name, arm.command),
+        "mean": mean(&times),
+        "stddev": deviation(&times),
+        "median": median(&times),
+        "user": mean(&values(trials, MetricId::UserSeconds)),
+        "system": mean(&values(trials, MetricId::SystemSeconds)),
+        "min": ordered.first(),
+        "max": ordered.last(),
+        "times": times,
+        "memory_usage_byte": values(trials, MetricId::PeakRssBytes),
+        "exit_codes": codes.collect::<Vec<_>>(),
+        "parameters": { "policy": arm.policy, "program": arm.program },
+    })
 }
 
 /// The sample standard deviation; `None` for a single value.

@@ -17,11 +17,14 @@ use crate::run::trial::{Reading, Trial};
 
 mod bencher;
 mod benchfmt;
+mod cases;
 mod github_action;
 mod google_benchmark;
 mod hyperfine;
 mod junit;
+mod ktap;
 mod otlp;
+mod pyperf;
 
 /// A format that another program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
@@ -41,6 +44,11 @@ pub enum Export {
     GithubAction,
     /// `JUnit` XML: the answer and every `--fail-if` as a test case.
     Junit,
+    /// KTAP, the test results of the Linux kernel: the cases of `JUnit`, with the report as diagnostic lines
+    /// (<https://docs.kernel.org/dev-tools/ktap.html>).
+    Ktap,
+    /// What `pyperf command -o FILE` writes: a benchmark for each policy, and a run for each trial.
+    Pyperf,
     /// Metrics of OpenTelemetry as JSON: a gauge for each metric with a point for each trial
     /// (<https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>).
     Otlp,
@@ -81,6 +89,8 @@ impl Export {
             Self::Bencher => indented(&bencher::render(record)),
             Self::GithubAction => indented(&github_action::render(record)),
             Self::Junit => junit::render(report, gates),
+            Self::Ktap => ktap::render(report, gates),
+            Self::Pyperf => indented(&pyperf::render(record)),
             Self::Otlp => indented(&otlp::render(record)),
             Self::CsvLong => report.csv(),
         };
@@ -92,14 +102,46 @@ fn indented(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// The exported trials of each policy.
-fn trials(record: &Record) -> impl Iterator<Item = (&str, Vec<&Trial>)> {
-    record.header.plan.policies.iter().map(|policy| {
+/// One program under one policy.
+struct Arm<'a> {
+    /// Its name in the record: the policy, or `PROGRAM: POLICY` if several programs are compared.
+    name: &'a str,
+    /// The name of its program.
+    program: &'a str,
+    /// The name of its policy.
+    policy: &'a str,
+    /// Its command, separated by blanks.
+    command: String,
+    /// Its exported trials.
+    trials: Vec<&'a Trial>,
+}
+
+impl Arm<'_> {
+    /// A name for readers that compare all rows of a file.
+    fn title(&self) -> String {
+        format!("{} [{}]", self.program, self.policy)
+    }
+}
+
+/// The arms in the order of the plan.
+fn arms(record: &Record) -> impl Iterator<Item = Arm<'_>> {
+    let plan = &record.header.plan;
+    plan.policies.iter().map(move |policy| {
+        let program = plan.program_of(&policy.name);
         let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
-        (policy.name.as_str(), trials.collect())
+        Arm {
+            name: &policy.name,
+            program: program.map_or_else(|| program_name(record), |program| &program.name),
+            policy: plan.policy_of(&policy.name),
+            command: program
+                .map_or(&plan.command, |program| &program.command)
+                .join(" "),
+            trials: trials.collect(),
+        }
     })
 }
 
+/// The command of the record; with several programs, that of the first.
 fn command_line(record: &Record) -> String {
     record.header.plan.command.join(" ")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{command_line, metrics, program_name, trials};
+use super::{arms, command_line, metrics, program_name};
 use crate::base::units::Unit;
 use crate::run::metric::Metric;
 use crate::run::record::Record;
@@ -31,10 +31,10 @@ pub(super) fn render(record: &Record) -> Value {
 
 /// A metric with a point for each trial; `None` if no exported trial has it.
 fn gauge(record: &Record, metric: &Metric) -> Option<Value> {
-    let points: Vec<Value> = trials(record)
-        .flat_map(|(policy, trials)| {
-            let points = trials.into_iter();
-            points.filter_map(move |trial| point(policy, trial, metric))
+    let points: Vec<Value> = arms(record)
+        .flat_map(|arm| {
+            let points = arm.trials.into_iter();
+            points.filter_map(move |trial| point(arm.name, trial, metric))
         })
         .collect();
     (!points.is_empty()).then(|| {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::expect::{Expected, Limits, LoopFigures, expected, is_testable};
-use super::loops::{ACCESSES, LOOPS, Loop, find};
+use super::loops::{ACCESSES, LOOPS, Loop};
 use crate::stat::kind::{CYCLES, INSTRUCTIONS, KINDS};
 use crate::stat::{Refused, Tally};
 use hugewise_base::missing::Missing;
@@ -175,11 +175,13 @@ pub enum TestResult {
 
 /// The least part of a round that a counter must be on the hardware.
 const LEAST_RUNNING: f64 = 0.2;
-/// The limits of the count of a long round over that of a short one.
+/// The limits of the count of a long round over that of a short one. A constant has 1, a square 4.
 const DOUBLE: Limits = Limits {
-    low: 1.6,
-    high: 2.5,
+    low: 1.3,
+    high: 3.1,
 };
+/// The relative error of a count that was fully extrapolated; one for a part of the time has a part of it.
+const EXTRAPOLATION: f64 = 0.2;
 /// Rounds that may disagree with the others.
 const ODD_ROUNDS: usize = 1;
 
@@ -256,15 +258,18 @@ impl Counted {
         if tests.iter().all(|test| test.most == 0.0) {
             return Fault::Dead;
         }
+        if let Some(factor) = scale(tests) {
+            return Fault::Scaled { factor };
+        }
         let others = KINDS.iter().map(|kind| kind.name);
         let mut others = others.filter(|kind| ![CYCLES, INSTRUCTIONS, &event.kind].contains(kind));
         let fits = |kind: &&str| verdict(&self.tests(event, kind)) == Some(true);
-        if let Some(kind) = others.find(fits) {
-            return Fault::Resembles {
+        match others.find(fits) {
+            Some(kind) => Fault::Resembles {
                 kind: kind.to_owned(),
-            };
+            },
+            None => Fault::Other,
         }
-        scale(tests).map_or(Fault::Other, |factor| Fault::Scaled { factor })
     }
 
     fn doubt(&self, event: &CountedEvent, tests: &[Test]) -> Doubt {
@@ -317,8 +322,13 @@ fn scale(tests: &[Test]) -> Option<f64> {
     /// Counts that belong to one factor.
     const SPREAD: f64 = 1.8;
     let (positive, none): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.positive);
-    // None of many interruptions is still none.
+    /// None, times the factor, is still none.
     const FEW: f64 = 4.0;
+    /// The limits of a count. Those of cycles are too wide to tell a factor.
+    const NARROW: f64 = 3.0;
+    if positive.iter().any(|test| test.high > NARROW * test.low) {
+        return None;
+    }
     let factors: Vec<f64> = positive
         .iter()
         .map(|test| test.per_access / (test.low * test.high).sqrt())
@@ -364,11 +374,24 @@ impl Round {
     }
 }
 
+impl Test {
+    /// Returns true if the count is right.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.result == TestResult::Right
+    }
+}
+
 /// Compares rounds with limits; `None` if a round has no count.
 fn test(on: &str, rounds: &[Round], limits: Limits, right: Expected) -> Option<Test> {
     let rates: Option<Vec<f64>> = rounds.iter().map(Round::per_access).collect();
     let rates = rates.filter(|rates| !rates.is_empty())?;
-    let running = rounds.iter().filter_map(Round::running);
+    let running = rounds.iter().filter_map(Round::running).fold(1.0, f64::min);
+    let error = EXTRAPOLATION * (1.0 - running);
+    let limits = Limits {
+        low: limits.low * (1.0 - error),
+        high: limits.high * (1.0 + error),
+    };
     let growth = right.is_positive().then(|| growth(rounds)).flatten();
     let result = match result(&rates, limits) {
         TestResult::Right if growth.is_some_and(|it| it < DOUBLE.low || it > DOUBLE.high) => {
@@ -383,7 +406,7 @@ fn test(on: &str, rounds: &[Round], limits: Limits, right: Expected) -> Option<T
         most: rates.iter().copied().fold(0.0, f64::max),
         low: limits.low,
         high: limits.high,
-        running: running.fold(1.0, f64::min),
+        running,
         positive: right.is_positive(),
         growth,
         result,
@@ -420,15 +443,6 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
         0 => None,
         length if length % 2 == 1 => Some(values[middle]),
         _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
-}
-
-/// The loop of a test.
-impl Test {
-    /// The loop of the test.
-    #[must_use]
-    pub fn found(&self) -> Option<&'static Loop> {
-        find(&self.on)
     }
 }
 

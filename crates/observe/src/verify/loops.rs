@@ -97,7 +97,7 @@ impl Loop {
 }
 
 /// The accesses of a short round, a multiple of the places of each loop. A long round has twice as many.
-pub const ACCESSES: u64 = 1 << 19;
+pub const ACCESSES: u64 = 1 << 18;
 
 /// All loops. The distances are odd, so that the places use all sets of a TLB. No two places are in one group of 4
 /// pages that a processor could hold in one entry.

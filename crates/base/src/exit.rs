@@ -17,7 +17,8 @@ pub enum Exit {
     TrialFailed = 3,
     /// Not possible on this machine.
     Refused = 4,
-    /// A `--fail-if` condition holds, or `advise --check` found a rule that is not followed.
+    /// A `--fail-if` condition holds, `advise --check` found a rule that is not followed, or `doctor --verify-counters`
+    /// a wrong event.
     Gate = 5,
     /// Another experiment has the machine.
     Busy = 6,
@@ -49,7 +50,7 @@ impl Exit {
             }
             Self::Refused => "not possible on this machine",
             Self::Gate => {
-                "a --fail-if condition holds, or advise --check found a rule that is not followed"
+                "a --fail-if condition holds, advise --check found a rule that is not followed, or doctor --verify-counters a wrong event"
             }
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Doubtful => {

@@ -1,4 +1,4 @@
-//! Whether loops with a known number of TLB misses confirmed the events of this processor.
+//! The verification of hardware events by loops with a known number of TLB misses.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +8,17 @@ pub const COMMAND: &str = "hugewise doctor --verify-counters";
 /// The result of the verification for the events of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Verification {
-    /// Whether a result applies to this machine.
+    /// The validity on this machine.
     pub state: VerificationState,
     /// The TLB events of the measurement.
     pub events: Vec<EventStanding>,
 }
 
-/// Whether a result of the verification applies to this machine.
+/// The validity of a verification on this machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum VerificationState {
-    /// Nobody has verified the events here, or the measurement is older than the verification.
+    /// There is no verification, or a recording without this field.
     #[default]
     Never,
     /// The result is of this processor, kernel and microcode.
@@ -64,16 +64,28 @@ pub struct EventStanding {
     pub standing: Standing,
 }
 
-/// The result for one event.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+/// The result for one event, the best first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It counted what the loops do.
+    /// Its counts of the loops are right.
     Verified,
-    /// It counted something else.
-    Wrong,
     /// No valid result.
     Unverified,
+    /// Its counts of the loops are wrong.
+    Wrong,
+}
+
+impl Standing {
+    /// The remark after a figure; empty for a verified one.
+    #[must_use]
+    pub fn remark(self) -> &'static str {
+        match self {
+            Self::Verified => "",
+            Self::Unverified => "not verified on this CPU",
+            Self::Wrong => "WRONG on this CPU",
+        }
+    }
 }
 
 impl Verification {
@@ -81,15 +93,19 @@ impl Verification {
     #[must_use]
     pub fn of(&self, kind: &str) -> Standing {
         let known = self.events.iter().filter(|event| event.kind == kind);
-        let worst = known.map(|event| event.standing).max_by_key(|it| match it {
-            Standing::Verified => 0,
-            Standing::Unverified => 1,
-            Standing::Wrong => 2,
-        });
+        let worst = known.map(|event| event.standing).max();
         worst.unwrap_or(Standing::Unverified)
     }
 
-    /// The warning about those of these kinds that are not verified: a sentence without its full stop.
+    /// The kinds of events with this result.
+    #[must_use]
+    pub fn kinds(&self, standing: Standing) -> Vec<String> {
+        let events = self.events.iter();
+        let events = events.filter(|event| event.standing == standing);
+        events.map(|event| event.kind.clone()).collect()
+    }
+
+    /// The warning about unverified kinds: a sentence without its full stop.
     #[must_use]
     pub fn warning<'a>(&self, kinds: impl IntoIterator<Item = &'a str>) -> Option<String> {
         let (mut verified, mut wrong, mut unverified) = (0, Vec::new(), Vec::new());

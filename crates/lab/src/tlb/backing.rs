@@ -1,4 +1,4 @@
-//! The memory of the loops: small pages of their own, or one huge page at many addresses.
+//! The memory of the loops: separate small pages, or one huge page at many addresses.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::{fs, io, ptr};
@@ -15,9 +15,9 @@ const COLLAPSE: libc::c_int = 25;
 /// The pages below the places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// Base pages, places so many bytes apart.
+    /// Base pages, with this distance between places, in bytes.
     Small { stride: usize },
-    /// A huge page for each place, all the same memory.
+    /// A huge page for each place. All are the same memory.
     Huge,
 }
 
@@ -37,7 +37,7 @@ impl Backing {
         }
     }
 
-    /// Each place in a base page of its own, unless places are closer than that.
+    /// Each place in a separate base page, unless the stride is smaller than a page.
     fn small(stride: usize, places: usize) -> Result<Self, Trouble> {
         let page = page_bytes();
         check((places * page.min(stride)) as u64)?;
@@ -128,9 +128,7 @@ fn reserve(bytes: usize) -> Result<*mut u8, Trouble> {
         return Err(Trouble::last("reserving addresses"));
     }
     let boundary = (base as usize).next_multiple_of(huge_bytes());
-    Ok(base
-        .cast::<u8>()
-        .wrapping_add(boundary - base as usize))
+    Ok(base.cast::<u8>().wrapping_add(boundary - base as usize))
 }
 
 /// Maps the file at this address of the reservation.
@@ -166,8 +164,16 @@ fn collapse(start: *mut u8, bytes: usize) -> Result<(), Trouble> {
 fn mapped_huge() -> Result<u64, Trouble> {
     let text = fs::read_to_string("/proc/self/smaps_rollup")
         .map_err(|error| Trouble::Kernel("reading smaps_rollup", error))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:"));
-    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").trim().parse::<u64>().ok());
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("ShmemPmdMapped:"));
+    let kib = line.and_then(|rest| {
+        rest.trim()
+            .trim_end_matches(" kB")
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
     Ok(kib.unwrap_or(0) << 10)
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Hops {
 const INSTRUCTIONS: usize = 3;
 
 impl Hops {
-    /// Stubs so many pages apart; with 0, in neighbouring lines.
+    /// Stubs with a distance of `step` pages; with 0, in neighbouring lines.
     pub(super) fn new(places: usize, step: usize) -> Result<Self, Trouble> {
         let page = page_bytes();
         let spread = Spread { step };
@@ -123,7 +123,10 @@ fn stub(distance: isize) -> [u8; 16] {
     let words = i32::try_from((distance - JUMP) / 4).expect("the mapping is within reach");
     let jump = 0x1400_0000 | (words as u32 & 0x03ff_ffff);
     let mut stub = [0; 16];
-    for (at, word) in [0xf100_0400_u32, 0x5400_0040, jump, 0xd65f_03c0].iter().enumerate() {
+    for (at, word) in [0xf100_0400_u32, 0x5400_0040, jump, 0xd65f_03c0]
+        .iter()
+        .enumerate()
+    {
         stub[4 * at..4 * at + 4].copy_from_slice(&word.to_le_bytes());
     }
     stub
@@ -172,13 +175,13 @@ fn make_executable(start: *mut u8, bytes: usize) -> Result<(), Trouble> {
     match unsafe { libc::mprotect(start.cast(), bytes, access) } {
         0 => Ok(()),
         _ => Err(Trouble::NotHere(format!(
-            "a loop over code of its own (a security module may forbid it): {}",
+            "a loop over new code (a security module can forbid it): {}",
             std::io::Error::last_os_error()
         ))),
     }
 }
 
-/// Code that was written as data is visible at once.
+/// Does nothing: new code is visible at once.
 #[cfg(not(target_arch = "aarch64"))]
 unsafe fn make_visible(_: *const u8) {}
 

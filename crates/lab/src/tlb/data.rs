@@ -30,7 +30,9 @@ impl Accesses {
     fn of(backing: Backing, pass: Pass) -> Result<Self, Trouble> {
         if INSTRUCTIONS == 0 {
             let arch = std::env::consts::ARCH;
-            return Err(Trouble::NotHere(format!("a loop of known misses for {arch}")));
+            return Err(Trouble::NotHere(format!(
+                "a loop of known misses for {arch}"
+            )));
         }
         Ok(Self {
             backing,

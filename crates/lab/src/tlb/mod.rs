@@ -1,7 +1,7 @@
 //! Loops with a known number of TLB misses.
 //!
 //! Each access goes to the next page of a fixed cyclic order, which visits every page once before it comes back. If the
-//! TLB holds all pages, no access misses after the first lap. If it holds few of them, every access misses. The order
+//! TLB holds all pages, no access misses after the first lap. If it holds few pages, every access misses. The order
 //! is a linear congruence, so neither a prefetcher nor a neighbouring page helps.
 
 use std::io::{BufRead, stdin};

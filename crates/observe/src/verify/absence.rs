@@ -28,11 +28,16 @@ impl VerificationAbsence {
         let mut helps = match (&missing, &host.hypervisor) {
             (Missing::NotPermitted { grant }, _) => vec![format!("grant {grant}")],
             (Missing::NoHardware, Some(hypervisor)) => vec![
-                format!("a virtual PMU: the host of this virtual machine ({hypervisor}) can give it one"),
+                format!(
+                    "a virtual PMU: the host of this virtual machine ({hypervisor}) can give it one"
+                ),
                 "bare metal".to_owned(),
             ],
             (Missing::NoHardware, None) => {
-                vec!["a kernel with CONFIG_PERF_EVENTS and a driver for the PMU of this CPU".to_owned()]
+                vec![
+                    "a kernel with CONFIG_PERF_EVENTS and a driver for the PMU of this CPU"
+                        .to_owned(),
+                ]
             }
             _ => Vec::new(),
         };

@@ -67,7 +67,7 @@ pub struct DecidedEvent {
     pub tests: Vec<Test>,
 }
 
-/// Whether an event counts what its kind says.
+/// The decision for an event.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Verdict {
@@ -180,7 +180,7 @@ const DOUBLE: Limits = Limits {
     low: 1.3,
     high: 3.1,
 };
-/// The relative error of a count that was fully extrapolated; one for a part of the time has a part of it.
+/// The additional tolerance for a count that ran for no time. It falls linearly to 0 for the full time.
 const EXTRAPOLATION: f64 = 0.2;
 /// Rounds that may disagree with the others.
 const ODD_ROUNDS: usize = 1;
@@ -241,7 +241,7 @@ impl Counted {
         LOOPS.iter().filter_map(one).collect()
     }
 
-    /// What is known about a loop apart from the event.
+    /// The known figures of a loop, without the event.
     fn figures(&self, pmu: &str, of: &Loop) -> LoopFigures {
         let mut cycles = self.events.iter();
         let cycles = cycles.find(|event| event.kind == CYCLES && event.pmu == pmu);
@@ -306,7 +306,7 @@ fn reason(event: &CountedEvent) -> Missing {
     missing.next().unwrap_or(Missing::NeverScheduled)
 }
 
-/// True if all tests are right and one of them fails for a dead counter; false if one is wrong; otherwise none.
+/// Returns true if all tests are right and a dead counter would fail one, false if a test is wrong, and otherwise `None`.
 fn verdict(tests: &[Test]) -> Option<bool> {
     use TestResult::{NotProportional, Right, TooFew, TooMany};
     let wrong = |test: &Test| matches!(test.result, TooFew | TooMany | NotProportional);
@@ -322,9 +322,9 @@ fn scale(tests: &[Test]) -> Option<f64> {
     /// Counts that belong to one factor.
     const SPREAD: f64 = 1.8;
     let (positive, none): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.positive);
-    /// None, times the factor, is still none.
+    /// The tolerance for loops without events.
     const FEW: f64 = 4.0;
-    /// The limits of a count. Those of cycles are too wide to tell a factor.
+    /// The limits of a count are closer than this. The limits of cycles are too wide to show a factor.
     const NARROW: f64 = 3.0;
     if positive.iter().any(|test| test.high > NARROW * test.low) {
         return None;

@@ -13,8 +13,19 @@ use hugewise_text::wrap::plain;
 
 /// The columns of the CSV: one row for each test.
 const COLUMNS: [&str; 13] = [
-    "pmu", "kind", "event", "code", "standing", "loop", "per_access", "least", "most", "low", "high",
-    "running", "growth",
+    "pmu",
+    "kind",
+    "event",
+    "code",
+    "standing",
+    "loop",
+    "per_access",
+    "least",
+    "most",
+    "low",
+    "high",
+    "running",
+    "growth",
 ];
 
 impl VerificationResult {
@@ -24,7 +35,8 @@ impl VerificationResult {
         let conclusion = Paragraph::new(self.conclusion()).tone(Tone::Strong);
         let identity = &self.identity;
         let microcode = identity.microcode.as_ref();
-        let microcode = microcode.map_or_else(String::new, |it| format!(", microcode {}", plain(it)));
+        let microcode =
+            microcode.map_or_else(String::new, |it| format!(", microcode {}", plain(it)));
         let head = Section::default().with(conclusion).with(format!(
             "Valid for {}, Linux {}{microcode}; a change voids it.",
             plain(&identity.cpu_model),
@@ -163,7 +175,8 @@ impl DecidedEvent {
             test.low.to_string(),
             test.high.to_string(),
             test.running.to_string(),
-            test.growth.map_or_else(String::new, |growth| growth.to_string()),
+            test.growth
+                .map_or_else(String::new, |growth| growth.to_string()),
         ]
     }
 }
@@ -177,7 +190,10 @@ impl Doubt {
             }
             Self::NotCounted { missing } => plain(&missing.to_string()),
             Self::Disturbed { on } => {
-                format!("rounds of {} contradict each other; repeat in quiet", plain(on))
+                format!(
+                    "rounds of {} contradict each other; repeat in quiet",
+                    plain(on)
+                )
             }
         }
     }

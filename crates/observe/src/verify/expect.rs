@@ -6,15 +6,15 @@ use crate::stat::kind::{CYCLES, INSTRUCTIONS};
 /// The right number of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
-    /// None, except for interruptions.
+    /// Zero, except for interruptions.
     None,
-    /// No cycles of walks, except for interruptions.
+    /// Zero cycles of walks, except for interruptions.
     NoTime,
     /// One for each access.
     One,
     /// As many as the instructions of the loop.
     Instructions,
-    /// Cycles of a processor that runs at a possible clock rate.
+    /// Cycles at a possible clock rate.
     ClockRate,
     /// Cycles of walks that no other work hides: the additional cycles compared with this loop.
     Added(&'static Loop),
@@ -49,7 +49,7 @@ const ONE: Limits = Limits {
     low: 0.7,
     high: 1.5,
 };
-/// One jump for each access: a front end that runs ahead on a wrong path adds walks.
+/// One jump for each access: a front end on a wrong path adds walks.
 const ONE_JUMP: Limits = Limits {
     low: 0.7,
     high: 2.0,
@@ -197,9 +197,7 @@ fn walks(size: Option<PageSize>, of: &Loop) -> Option<Expected> {
 fn time(of: &Loop, times: f64) -> Option<Expected> {
     match (of.reach, of.side, of.page) {
         (Reach::Few, ..) => Some(Expected::NoTime),
-        (Reach::Many, Side::Read, PageSize::Small) => {
-            without_walks(of).map(Expected::Added)
-        }
+        (Reach::Many, Side::Read, PageSize::Small) => without_walks(of).map(Expected::Added),
         (Reach::Many, _, PageSize::Small) => Some(Expected::Within(times)),
         _ => None,
     }
@@ -220,7 +218,9 @@ fn parse(kind: &str) -> Option<(&'static [Side], Subject)> {
         ("dtlb_", DATA),
         ("itlb_", &[Side::Code]),
     ];
-    let found = prefixes.iter().find_map(|(prefix, sides)| Some((kind.strip_prefix(prefix)?, *sides)));
+    let found = prefixes
+        .iter()
+        .find_map(|(prefix, sides)| Some((kind.strip_prefix(prefix)?, *sides)));
     let (what, sides) = found?;
     let subject = match what {
         "walks" | "walk_starts" | "table_walks" => Subject::Walks(None),

@@ -77,7 +77,8 @@ pub fn verification<'a>(
             continue;
         }
         let decided = valid.and_then(|result| {
-            let same = |one: &&DecidedEvent| (&*one.pmu, &*one.kind, &*one.code) == (pmu, kind, code);
+            let same =
+                |one: &&DecidedEvent| (&*one.pmu, &*one.kind, &*one.code) == (pmu, kind, code);
             result.events.iter().find(same)
         });
         events.push(EventStanding {
@@ -195,6 +196,9 @@ mod tests {
     #[test]
     fn a_result_survives_its_file() {
         let text = serde_json::to_string(&result()).unwrap();
-        assert_eq!(serde_json::from_str::<VerificationResult>(&text).unwrap(), result());
+        assert_eq!(
+            serde_json::from_str::<VerificationResult>(&text).unwrap(),
+            result()
+        );
     }
 }

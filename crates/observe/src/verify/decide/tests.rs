@@ -21,7 +21,7 @@ impl Random {
 /// The noise of instructions: other programs do not change the instructions of a loop.
 const EXACT: f64 = 0.001;
 
-/// A processor and its other load, drawn by lot.
+/// A random processor with other load.
 struct Machine {
     random: Random,
     /// The chance that other programs disturb a round.
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// The rounds of a loop with so many events for each access: every round differs by some percent, and a disturbed
-    /// round has more events. The counter multiplies all of them by the factor.
+    /// round has more events. The counter multiplies the sum by the factor.
     fn rounds(&mut self, per_access: f64, noise: f64, factor: f64) -> Vec<Round> {
         let one = |round: u64| {
             let accesses = ACCESSES << (round % 2);
@@ -106,7 +106,9 @@ impl Machine {
     }
 
     fn verdict(&mut self, kind: &str, truth: &str, factor: f64) -> Verdict {
-        self.counted(kind, truth, factor).decide()[0].verdict.clone()
+        self.counted(kind, truth, factor).decide()[0]
+            .verdict
+            .clone()
     }
 }
 
@@ -119,7 +121,7 @@ fn cycles(one: &Loop) -> f64 {
     }
 }
 
-/// One kind of each sort that is counted by default.
+/// One default kind of each sort.
 const KINDS_OF_ALL_SORTS: [&str; 9] = [
     "dtlb_walks",
     "dtlb_load_walks",
@@ -136,7 +138,11 @@ const KINDS_OF_ALL_SORTS: [&str; 9] = [
 fn a_right_event_is_verified() {
     for kind in KINDS_OF_ALL_SORTS {
         let mut machine = Machine::new(1);
-        assert_eq!(machine.verdict(kind, kind, 1.0), Verdict::Verified, "{kind}");
+        assert_eq!(
+            machine.verdict(kind, kind, 1.0),
+            Verdict::Verified,
+            "{kind}"
+        );
     }
 }
 
@@ -148,7 +154,10 @@ fn a_scaled_event_is_wrong_by_its_factor() {
             match verdict {
                 Verdict::Wrong {
                     fault: Fault::Scaled { factor: found },
-                } => assert!(found / factor > 0.5 && found / factor < 2.0, "{kind}: {found}"),
+                } => assert!(
+                    found / factor > 0.5 && found / factor < 2.0,
+                    "{kind}: {found}"
+                ),
                 Verdict::Wrong { .. } if kind.ends_with("_active") => {}
                 // Few cycles of walks can be right: other work hides the rest.
                 Verdict::Verified if kind.ends_with("_active") && factor < 1.0 => {}
@@ -168,7 +177,10 @@ fn a_multiplexed_event_is_extrapolated_or_undecided() {
         let verdict = shared.verdict(kind, kind, 1.0);
         assert_eq!(verdict, Verdict::Verified, "{kind}");
         let verdict = shared.verdict(kind, kind, 4.0);
-        assert!(matches!(verdict, Verdict::Wrong { .. }), "{kind}: {verdict:?}");
+        assert!(
+            matches!(verdict, Verdict::Wrong { .. }),
+            "{kind}: {verdict:?}"
+        );
         let mut crowded = Machine {
             running: 0.1,
             ..Machine::new(3)
@@ -242,7 +254,7 @@ fn without_the_loop_there_is_no_decision() {
     assert_eq!(verdict, Verdict::Undecided { why });
 }
 
-/// Decisions on right events of 500 machines for each kind: the shares that are wrong, and undecided.
+/// Decisions on right events of 500 machines for each kind: the shares of wrong and undecided ones.
 fn errors(disturbed: f64, running: f64) -> (f64, f64) {
     let (mut wrong, mut undecided, mut all) = (0, 0, 0);
     for seed in 0..500 {
@@ -260,7 +272,10 @@ fn errors(disturbed: f64, running: f64) -> (f64, f64) {
             }
         }
     }
-    (f64::from(wrong) / f64::from(all), f64::from(undecided) / f64::from(all))
+    (
+        f64::from(wrong) / f64::from(all),
+        f64::from(undecided) / f64::from(all),
+    )
 }
 
 /// The figures of the guide: docs/guide/tlb-misses.md.

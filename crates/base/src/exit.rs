@@ -17,7 +17,8 @@ pub enum Exit {
     TrialFailed = 3,
     /// Not possible on this machine.
     Refused = 4,
-    /// A `--fail-if` condition holds, or `advise --check` found a violated rule.
+    /// A `--fail-if` condition holds, `advise --check` found a violated rule, or `doctor --verify-counters` a wrong
+    /// event.
     Gate = 5,
     /// Another experiment is using the machine.
     Busy = 6,
@@ -48,7 +49,9 @@ impl Exit {
                 "a trial failed, or --latency found no value in any trial; see the report"
             }
             Self::Refused => "not possible on this machine",
-            Self::Gate => "a --fail-if condition holds, or advise --check found a violated rule",
+            Self::Gate => {
+                "a --fail-if condition holds, advise --check found a violated rule, or doctor --verify-counters a wrong event"
+            }
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Doubtful => {
                 "--strict: the control failed or is inconclusive, a policy was not applied, or the result or a --fail-if is not decided"

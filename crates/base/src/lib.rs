@@ -23,3 +23,4 @@ pub mod shell;
 pub mod table;
 pub mod tlb;
 pub mod units;
+pub mod verification;

@@ -22,6 +22,7 @@ mod recording;
 mod stderr;
 mod target;
 mod turn;
+mod verified;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsStr;

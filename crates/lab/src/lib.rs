@@ -38,6 +38,7 @@ mod stacks;
 mod steady;
 mod stride;
 mod threads;
+mod tlb;
 mod touch;
 mod userfault;
 mod work;
@@ -69,6 +70,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
+  tlb --side read|write|code --page small|huge --pages N --step S [--cpu C]
+        go around N places, S pages apart (0: one line), in a fixed order: A accesses for
+        each line `A` on stdin, then print `done`; print `tlb PID INSTRUCTIONS` first
 
   steady --order chase|stream --mib N --out FILE [--huge]
         read N MiB again and again until stdin closes, and write the units of work so far to
@@ -241,6 +245,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fault-mix" => fault_mix::run(&mut rest),
         "contend" => contend::run(&mut rest),
         "threads" => threads::run(&mut rest),
+        "tlb" => tlb::run(&mut rest),
         "map" => map::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),

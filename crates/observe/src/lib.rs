@@ -19,6 +19,8 @@ mod outlived;
 pub mod stat;
 /// Kernel stalls: what can be traced, and the results.
 pub mod trace;
+/// Verification of hardware events by loops with a known number of TLB misses.
+pub mod verify;
 
 pub use outlived::outlived;
 

@@ -2,6 +2,7 @@
 
 use hugewise_base::jsonl::{LineError, to_line};
 use hugewise_base::missing::Missing;
+use hugewise_base::verification::Verification;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Map, Modes, Sharing, Symbol};
@@ -31,6 +32,7 @@ fn conditions() -> Conditions {
         every: 1009,
         modes: Modes::User,
         page_size: Known::Yes,
+        verification: Verification::default(),
     }
 }
 

@@ -346,6 +346,11 @@ pub fn doubts() -> Vec<Doubt> {
             who: text("Redis (2024)"),
             program: text("redis-server"),
         },
+        Doubt::UnverifiedCounters {
+            metrics: vec![text("dtlb_walks_total")],
+            wrong: vec![text("dtlb_load_walks")],
+            command: text("hugewise doctor --verify-counters"),
+        },
         Doubt::Warning {
             text: text("the record has no end"),
         },

@@ -261,6 +261,7 @@ pub fn record_of(plan: Plan, arms: &[(Policy, Figures)], rounds: u32) -> Record 
             realisations,
             settings_held_by: None,
             stdin_bytes: None,
+            verification: None,
         },
         end: Some(End {
             reason: if arms.len() == 1 {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use hugewise_base::verification::Verification;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::record::{Continuation, Header, Record};
 use hugewise_linux::machine::turn::Settings;
@@ -39,6 +40,14 @@ impl Beginning {
                 "{holder} has changed settings, and keeps them"
             ));
             header.settings_held_by = Some(holder);
+        }
+        self
+    }
+
+    /// Notes which events are verified. Added rounds keep what the record says.
+    pub(super) fn verified(mut self, verification: Option<Verification>) -> Self {
+        if let Self::New(header) = &mut self {
+            header.verification = verification;
         }
         self
     }

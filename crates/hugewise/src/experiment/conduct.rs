@@ -15,6 +15,7 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
+use hugewise_linux::observe::verify::events_of;
 use hugewise_linux::undo::LeftBehind;
 
 use super::announcement::announce;
@@ -28,14 +29,14 @@ use super::progress::Telling;
 use super::recorder::{self, Recorder};
 use super::records;
 use super::report::{self, ReportFiles};
-use super::rounds::Rounds;
+use super::rounds::{self, Rounds};
 use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Demands, Options};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message, message_lines};
-use crate::{invoker, left_over, paths, turn};
+use crate::{invoker, left_over, paths, turn, verified};
 
 /// The files of an experiment in addition to those of the output flags, and the kind of its progress messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -178,11 +179,16 @@ fn measure(
     let fragmentation = Fragmentation::begin(root, &header, &interrupt)?;
     let mut machine = paths::begin(root, turn.settings, &wanted)?;
     left_over::tell(machine.recovered());
-    let mut recorder = beginning.recorder(files.record)?;
-    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
-        .in_state(fragmentation.as_ref())
-        .telling(files.telling)
-        .run(&mut recorder, &mut machine);
+    let counters = rounds::counters(root, options);
+    let planned = counters.as_ref().ok();
+    let verification = planned.map(|plan| verified::of(root, &header.host, &events_of(plan)));
+    let mut recorder = beginning.verified(verification).recorder(files.record)?;
+    let ended = Rounds::new(
+        root, options, &interrupt, identity, output, &recorder, counters,
+    )?
+    .in_state(fragmentation.as_ref())
+    .telling(files.telling)
+    .run(&mut recorder, &mut machine);
     let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
     left.extend(changed_meanwhile(root, &header));
     drop(turn.measuring);
@@ -286,6 +292,7 @@ pub fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation
         realisations,
         settings_held_by: None,
         stdin_bytes: None,
+        verification: None,
     }
 }
 

@@ -46,6 +46,9 @@ pub mod stat;
 #[cfg(feature = "tlb")]
 pub mod tlb_misses;
 
+/// Verification of hardware events by loops with a known number of TLB misses.
+pub mod verify;
+
 /// The machine and its processes, sample by sample, under a budget.
 #[cfg(feature = "monitor")]
 pub mod watch;

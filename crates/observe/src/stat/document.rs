@@ -33,6 +33,9 @@ impl Header {
             }
             hardware => section.push(counters(hardware)),
         }
+        if let Some(warning) = self.hardware.unverified() {
+            section.push(format!("Note: {}.", plain(&warning)));
+        }
         for note in &self.notes {
             section.push(format!("Note: {}.", plain(note)));
         }

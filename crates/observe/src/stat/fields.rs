@@ -6,6 +6,7 @@ use super::{Header, StatSummary, Tally};
 use hugewise_base::counter::Counter;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
+use hugewise_base::verification::Standing;
 use hugewise_text::document::Field;
 use hugewise_text::number::{percent as hundredths, quantity};
 use hugewise_text::wrap::plain;
@@ -18,6 +19,16 @@ pub(super) fn percent(share: f64) -> String {
 /// Why a value is missing.
 pub(super) fn not_measured(missing: &Missing) -> String {
     format!("not measured: {}", plain(&missing.to_string()))
+}
+
+fn is_of_walk_cycles(kind: &str) -> bool {
+    kind.ends_with("_walk_active") || kind.ends_with("_walk_pending")
+}
+
+/// Walks for data, of all sizes or of one.
+fn is_of_data_walks(kind: &str) -> bool {
+    let sides = ["dtlb_walks", "dtlb_load_walks", "dtlb_store_walks"];
+    sides.iter().any(|side| kind.starts_with(side))
 }
 
 /// A summary and the data needed to read it.
@@ -45,10 +56,27 @@ impl Fields<'_> {
         vec![
             Field::new("cycles", self.total(CYCLES)),
             Field::new("instructions", instructions),
-            Field::new("page-walk cycles", self.walk_cycles()),
-            Field::new("page walks, data", data),
-            Field::new("page walks, code", self.walks("itlb_walks_per_kinst")),
+            Field::new(
+                "page-walk cycles",
+                self.remarked(self.walk_cycles(), is_of_walk_cycles),
+            ),
+            Field::new("page walks, data", self.remarked(data, is_of_data_walks)),
+            Field::new(
+                "page walks, code",
+                self.remarked(self.walks("itlb_walks_per_kinst"), |kind| {
+                    kind == "itlb_walks"
+                }),
+            ),
         ]
+    }
+
+    /// A text with the remark that an event behind it is not verified. Without an event there is nothing to remark.
+    fn remarked(&self, text: String, is_used: impl Fn(&str) -> bool) -> String {
+        let standing = self.header.hardware.standing(is_used);
+        match standing.map_or("", Standing::remark) {
+            "" => text,
+            remark => format!("{text}; {remark}"),
+        }
     }
 
     /// Values that only some processors count.

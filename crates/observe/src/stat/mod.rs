@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use hugewise_base::missing::Missing;
+use hugewise_base::verification::{Standing, Verification};
 use hugewise_experiment::run::metric::Scope;
 use hugewise_experiment::run::trial::Reading;
 
@@ -126,6 +127,9 @@ pub enum Hardware {
         refused: Vec<Refused>,
         /// The scope of the page-walk cycles.
         walk_cycles: WalkCycles,
+        /// Which TLB events are verified on this processor. A recording without it is of unverified events.
+        #[serde(default)]
+        verification: Verification,
     },
     /// They are not available.
     Missing {
@@ -154,6 +158,37 @@ impl Hardware {
             Self::Counting { .. } => None,
             Self::Missing { missing } => Some(missing),
         }
+    }
+
+    /// The kinds of events that are counted.
+    fn kinds(&self) -> impl Iterator<Item = &str> {
+        let pmus = match self {
+            Self::Counting { pmus, .. } => &pmus[..],
+            Self::Missing { .. } => &[],
+        };
+        let groups = pmus.iter().flat_map(|pmu| &pmu.groups);
+        groups.flatten().map(String::as_str)
+    }
+
+    /// The warning about TLB events that are not verified: a sentence without its full stop.
+    #[must_use]
+    pub fn unverified(&self) -> Option<String> {
+        let Self::Counting { verification, .. } = self else {
+            return None;
+        };
+        let general = [kind::CYCLES, kind::INSTRUCTIONS];
+        verification.warning(self.kinds().filter(|kind| !general.contains(kind)))
+    }
+
+    /// The worst result of the verification among the counted kinds for which `is_used` returns true; `None` if there
+    /// are none.
+    #[must_use]
+    pub fn standing(&self, is_used: impl Fn(&str) -> bool) -> Option<Standing> {
+        let Self::Counting { verification, .. } = self else {
+            return None;
+        };
+        let used = self.kinds().filter(|kind| is_used(kind));
+        used.map(|kind| verification.of(kind)).max()
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, WalkCycles, derive,
 };
 use hugewise_base::missing::Missing;
+use hugewise_base::verification::Verification;
 use hugewise_experiment::run::metric::Scope;
 use hugewise_experiment::run::trial::Reading;
 
@@ -52,6 +53,7 @@ fn hardware() -> Hardware {
         }],
         turn_ns: 50_000_000,
         walk_cycles: WalkCycles::Whole,
+        verification: Verification::default(),
         refused: vec![Refused {
             kind: "ept_walk_cycles".to_owned(),
             event: "EPT.WALK_PENDING".to_owned(),

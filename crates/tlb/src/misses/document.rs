@@ -27,6 +27,9 @@ impl Summary {
     pub fn document(&self) -> Document {
         let conclusion = Paragraph::new(self.conclusion_text()).tone(Tone::Strong);
         let mut head = Section::default().with(EXPERIMENTAL).with(conclusion);
+        if let Some(warning) = self.conditions.unverified() {
+            head.push(format!("Note: {}.", plain(&warning)));
+        }
         head.push(self.largest());
         head.push(self.sampling());
         if let Some(unwatched) = explanation(&self.unwatched, "misses") {

@@ -1,6 +1,7 @@
 use super::Facility;
 use serde::{Deserialize, Serialize};
 
+use hugewise_base::verification::Verification;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Modes};
@@ -68,6 +69,27 @@ pub struct Conditions {
     pub modes: Modes,
     /// `Yes` if samples include the page size at their address.
     pub page_size: Known,
+    /// Whether the sampled events are verified on this processor. A recording without it is of unverified events.
+    #[serde(default)]
+    pub verification: Verification,
+}
+
+impl Conditions {
+    /// The warning about sampled events that are not verified: a sentence without its full stop. The loops count events,
+    /// as PEBS does; nothing verifies samples of operations.
+    #[must_use]
+    pub fn unverified(&self) -> Option<String> {
+        match self.means {
+            Facility::Pebs => {
+                let kinds = ["retired_load_misses", "retired_store_misses"];
+                self.verification.warning(kinds)
+            }
+            Facility::Ibs | Facility::Spe => Some(format!(
+                "{} samples: not verified on this CPU; no loop tests them",
+                self.means.title()
+            )),
+        }
+    }
 }
 
 /// The kind of an access.

@@ -176,6 +176,15 @@ pub enum Doubt {
         /// The command that shows why.
         program: String,
     },
+    /// TLB events behind figures of the trials are not verified on this processor.
+    UnverifiedCounters {
+        /// The metrics with values.
+        metrics: Vec<String>,
+        /// The kinds of events that count something else.
+        wrong: Vec<String>,
+        /// The command that verifies events.
+        command: String,
+    },
     /// A problem with the record or the machine.
     Warning {
         /// The problem.

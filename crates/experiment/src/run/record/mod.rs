@@ -25,6 +25,7 @@ pub use write::to_line;
 use serde::{Deserialize, Serialize};
 
 use crate::base::host::Host;
+use crate::base::verification::Verification;
 use crate::run::plan::Plan;
 use crate::run::plan::arguments::{among, in_line};
 use crate::run::policy::realise::Realisation;
@@ -223,6 +224,9 @@ pub struct Header {
     /// Bytes of the program's stdin, if each trial read all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin_bytes: Option<u64>,
+    /// Which TLB events are verified on this processor, if some are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
 }
 
 impl Header {

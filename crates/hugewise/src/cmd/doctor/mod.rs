@@ -1,7 +1,8 @@
-//! `hugewise doctor`: shows what can be measured here, warns about misleading conditions and wrong settings, and
-//! restores the settings that a killed experiment left.
+//! `hugewise doctor`: shows what can be measured here, warns about misleading conditions and wrong settings, verifies
+//! hardware events, and restores the settings that a killed experiment left.
 
 mod breaking;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,10 @@ pub struct Arguments {
     #[arg(long)]
     undo: bool,
 
+    /// Test TLB events with loops whose misses are known
+    #[arg(long, conflicts_with_all = ["undo", "host"])]
+    verify_counters: bool,
+
     /// Examine a frozen machine instead of this one
     #[arg(long, hide = true, value_name = "DIR")]
     host: Option<PathBuf>,
@@ -42,6 +47,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.undo {
         return undo();
+    }
+    if arguments.verify_counters {
+        return verify::run(&Root::real(), &arguments.output);
     }
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let answers = probe::answers(&root, paths::environment())?;

@@ -12,6 +12,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::TaskSet;
 use hugewise_linux::observe::stat::subject::{CountedProcess, Subject};
 use hugewise_linux::observe::tlb_misses::{self, Instrument, KernelSampler, MissTarget, Misses};
+use hugewise_linux::observe::verify::EventIdentity;
 use hugewise_linux::sys::cpu;
 use hugewise_observe::faults::{Known, Modes};
 use hugewise_text::number::counted;
@@ -24,6 +25,7 @@ use crate::program;
 use crate::recording::{self, PageLines};
 use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
+use crate::verified;
 
 /// The consumer of misses.
 type Sink = recording::Sink<Analysis>;
@@ -204,9 +206,15 @@ impl Sampling<'_> {
             every: 1,
             modes: Modes::User,
             page_size: Known::No(Missing::NotAsked),
+            verification: verified::of(self.root, self.host, &self.events()),
         };
         tlb_misses::describe(self.instruments, &mut conditions);
         conditions
+    }
+
+    fn events(self) -> Vec<EventIdentity> {
+        let instruments = self.instruments.iter();
+        instruments.flat_map(|one| one.identities.clone()).collect()
     }
 
     fn subject(self) -> String {

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::target::{Limit, SOON, Watched, exit_of};
+use crate::verified;
 
 /// Observes until the target ends, the time is over, or a signal comes.
 pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
@@ -74,6 +75,7 @@ fn wanted(arguments: &Arguments, subject: Subject, target: Target) -> Wanted {
         mode: arguments.mode(),
         events: arguments.events(),
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
+        verified: verified::newest(),
     }
 }
 

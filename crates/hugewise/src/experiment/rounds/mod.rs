@@ -100,6 +100,14 @@ struct Place {
     slot: Slot,
 }
 
+/// The hardware events to count, or why there are none.
+pub fn counters(root: &Root, options: &Options) -> std::result::Result<CounterPlan, Missing> {
+    match options.counters {
+        Some(Switch::Off) => Err(Missing::NotAsked),
+        _ => plan_counters(root, &KernelCounters, None, &WantedEvents::Walks),
+    }
+}
+
 /// The stalls to time; one that cannot be timed here becomes a missing reading.
 fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
     let wanted = match choice.unwrap_or(StallChoice::Rare) {
@@ -120,6 +128,7 @@ impl<'a> Rounds<'a> {
         identity: Option<Identity>,
         output: &Output,
         recorder: &Recorder,
+        counters: std::result::Result<CounterPlan, Missing>,
     ) -> Result<Self> {
         let quiet = output.quiet || options.output == Some(Streams::Show);
         Ok(Self {
@@ -128,10 +137,7 @@ impl<'a> Rounds<'a> {
             interrupt,
             identity,
             files: written_files(&recorder.record().header),
-            counters: match options.counters {
-                Some(Switch::Off) => Err(Missing::NotAsked),
-                _ => plan_counters(root, &KernelCounters, None, &WantedEvents::Walks),
-            },
+            counters,
             trial_output: match options.output {
                 Some(Streams::Keep) => Some(TrialOutput::beside(recorder.path())?),
                 _ => None,

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
+use hugewise_base::verification::Verification;
 use hugewise_observe::stat::{Hardware, Header, Interval, Mode, Target, derive};
+use hugewise_observe::verify::VerificationResult;
 
 use crate::machine::clock::{nanoseconds, unix_ms};
 use crate::machine::root::Root;
-use crate::perf::count::Counters;
+use crate::observe::verify::{events_of, identity, standing};
+use crate::perf::count::{Counters, Plan};
 use crate::perf::open::PerfOpen;
 use crate::probe::Grants;
 
@@ -47,6 +50,8 @@ pub struct StatRequest {
     pub events: WantedEvents,
     /// Name and version of the program.
     pub program: String,
+    /// The newest verification of events.
+    pub verified: Option<VerificationResult>,
 }
 
 /// The result of waiting.
@@ -93,7 +98,10 @@ impl<'a> Observation<'a> {
             huge_bytes: host.pmd_bytes(),
             target: wanted.target.clone(),
             interval_ns: nanoseconds(wanted.interval),
-            hardware: hardware(found.as_ref(), turn, host),
+            hardware: hardware(found.as_ref(), turn, host, |plan| {
+                let verified = wanted.verified.as_ref();
+                standing(&events_of(plan), verified, &identity(root, host))
+            }),
             scopes: kernel.scopes(),
             notes,
         };
@@ -182,7 +190,12 @@ fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &StatRequest) -> Result<Co
     }
 }
 
-fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> Hardware {
+fn hardware(
+    found: Result<&Counters, &Missing>,
+    turn: Duration,
+    host: &Host,
+    verification: impl Fn(&Plan) -> Verification,
+) -> Hardware {
     match found {
         Err(missing) => Hardware::Missing {
             missing: missing.clone(),
@@ -193,6 +206,7 @@ fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> 
             turn_ns: nanoseconds(turn),
             refused: counters.plan().refused.clone(),
             walk_cycles: plan::walk_cycles(counters.plan(), host),
+            verification: verification(counters.plan()),
         },
     }
 }

@@ -39,6 +39,7 @@ impl<'a> Walks<'a> {
             mode: None,
             events: WantedEvents::Walks,
             program: String::new(),
+            verified: None,
         };
         Self {
             observation: Observation::begin(root, host, opener, &wanted),

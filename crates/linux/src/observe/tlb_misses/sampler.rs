@@ -12,14 +12,17 @@ use super::MissTarget;
 use super::open::{SampleOpen, SampleRequest, SampleScope};
 use crate::machine::number;
 use crate::machine::root::Root;
+use crate::observe::verify::EventIdentity;
 use crate::perf::access::SampleAccess;
-use crate::perf::events::sources::{Source, read_sources};
+use crate::perf::events::sources::{Source, members, read_sources};
 use crate::perf::events::{Addresses, Family};
 use crate::perf::open::{Code, CountFrom};
 use crate::probe::Grants;
-use crate::sys::cpu;
 
 const DEVICES: &str = "sys/bus/event_source/devices";
+
+/// The kind of an event that samples operations. No loop verifies it.
+const SAMPLED_OPERATIONS: &str = "sampled_operations";
 
 /// A sampler of addresses on this machine.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct Instrument {
     pub access: SampleAccess,
     /// The sampling period, in events.
     pub every: u64,
+    /// The identities of the events, for their verification.
+    pub identities: Vec<EventIdentity>,
     /// The events to open; for PEBS first loads, then stores.
     pub(super) events: Vec<Code>,
     /// The processors; `None` means all.
@@ -105,8 +110,15 @@ fn pebs(root: &Root, source: &Source, family: &Family, addresses: &Addresses) ->
         source: source.number,
         config: event.config(family.arch()),
     };
+    let identity = |event: &&crate::perf::events::Event| EventIdentity {
+        pmu: source.name.clone(),
+        kind: event.kind.clone(),
+        event: event.name.clone(),
+        code: code(event),
+    };
     Instrument {
         sampled: names.join(" and "),
+        identities: events.iter().map(identity).collect(),
         events: events.iter().map(code).collect(),
         cpus: cpus(root, &source.name),
         ..blank(Facility::Pebs)
@@ -119,6 +131,7 @@ fn blank(means: Facility) -> Instrument {
         sampled: String::new(),
         access: SampleAccess::FULL,
         every: 0,
+        identities: Vec::new(),
         events: Vec::new(),
         cpus: None,
     }
@@ -131,15 +144,22 @@ fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, 
     let found: Vec<Instrument> = numbers
         .filter_map(|found| {
             let number = number::read(root, format!("{DEVICES}/{found}/type")).ok()?;
+            let code = Code {
+                source: u32::try_from(number).ok()?,
+                config: 0,
+            };
             Some(Instrument {
+                identities: vec![EventIdentity {
+                    pmu: found.clone(),
+                    kind: SAMPLED_OPERATIONS.to_owned(),
+                    event: means.title().to_owned(),
+                    code,
+                }],
                 sampled: match means {
                     Facility::Spe => "executed operations, those kept that walked".to_owned(),
                     _ => "executed operations".to_owned(),
                 },
-                events: vec![Code {
-                    source: u32::try_from(number).ok()?,
-                    config: 0,
-                }],
+                events: vec![code],
                 cpus: cpus(root, found),
                 ..blank(means)
             })
@@ -156,12 +176,7 @@ fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, 
 
 /// Returns the processors that an event source lists.
 fn cpus(root: &Root, source: &str) -> Option<BTreeSet<u32>> {
-    let lists = ["cpus", "cpumask"].map(|file| format!("{DEVICES}/{source}/{file}"));
-    let members: BTreeSet<u32> = lists
-        .iter()
-        .filter_map(|path| cpu::parse_members(&root.read(path).ok()?).ok())
-        .flatten()
-        .collect();
+    let members = members(root, source);
     (!members.is_empty()).then_some(members)
 }
 

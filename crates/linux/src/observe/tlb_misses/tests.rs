@@ -399,6 +399,7 @@ fn conditions() -> Conditions {
         every: 0,
         modes: Modes::User,
         page_size: Known::Yes,
+        verification: Verification::default(),
     }
 }
 

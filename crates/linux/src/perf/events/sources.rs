@@ -101,15 +101,20 @@ fn listed(root: &Root, name: &str) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Returns a processor of the source: if there are several types, the source's files `cpus` or `cpumask` name its
-/// processors.
-fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor {
+/// Returns the processors of a source, from its files `cpus` or `cpumask`; empty if all belong to it.
+#[must_use]
+pub fn members(root: &Root, name: &str) -> BTreeSet<u32> {
     let lists = ["cpus", "cpumask"].map(|file| format!("{DEVICES}/{name}/{file}"));
-    let members: BTreeSet<u32> = lists
+    lists
         .iter()
         .filter_map(|path| cpu::parse_members(&root.read(path).ok()?).ok())
         .flatten()
-        .collect();
+        .collect()
+}
+
+/// Returns a processor of the source.
+fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor {
+    let members = members(root, name);
     processors
         .iter()
         .find(|(number, _)| members.is_empty() || members.contains(number))

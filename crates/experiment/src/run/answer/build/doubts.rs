@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Work;
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::word::Decision;
+use crate::base::verification;
+use crate::base::verification::Standing;
 use crate::run::answer::{
     Against, Budget, Call, Choice, ChoiceScope, Claim, ClaimId, Doubt, Effect, Interval, When, Word,
 };
@@ -12,6 +14,7 @@ use crate::run::cause::facts;
 use crate::run::compare::{
     ControlOutcome, PolicyAnswer, Runs, Statistic, Warning, host_differences,
 };
+use crate::run::metric::MetricId;
 use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
@@ -54,6 +57,7 @@ pub(super) fn doubts(
     doubts.extend(records(work).filter_map(disturbed));
     doubts.extend(unseen(work, decision));
     doubts.extend(records(work).flat_map(dropped));
+    doubts.extend(records(work).filter_map(unverified_counters));
     doubts.extend(objection(work, choice));
     doubts.extend(nothing_decided(work, decision));
     doubts.extend(warnings(work));
@@ -381,6 +385,32 @@ fn disturbed(record: &Record) -> Option<Doubt> {
         kinds: kinds
             .map(|(kind, count)| (kind.to_owned(), count as u32))
             .collect(),
+    })
+}
+
+/// TLB figures whose events no loop of known misses has confirmed on the processor.
+fn unverified_counters(record: &Record) -> Option<Doubt> {
+    const OF_TLB: [MetricId; 4] = [
+        MetricId::DtlbWalksTotal,
+        MetricId::ItlbWalksTotal,
+        MetricId::DataWalkCyclesRatio,
+        MetricId::CodeWalkCyclesRatio,
+    ];
+    let has_value = |id: &MetricId| {
+        let mut readings = record.trials.iter().map(|it| it.readings.get(id.name()));
+        readings.any(|it| matches!(it, Some(Reading::Value { .. })))
+    };
+    let metrics = OF_TLB.iter().filter(|id| has_value(id));
+    let metrics: Vec<String> = metrics.map(|id| id.name().to_owned()).collect();
+    let verification = record.header.verification.clone().unwrap_or_default();
+    let wrong = verification.kinds(Standing::Wrong);
+    let verified = !verification.events.is_empty()
+        && wrong.is_empty()
+        && verification.kinds(Standing::Unverified).is_empty();
+    (!metrics.is_empty() && !verified).then(|| Doubt::UnverifiedCounters {
+        metrics,
+        wrong,
+        command: verification::COMMAND.to_owned(),
     })
 }
 

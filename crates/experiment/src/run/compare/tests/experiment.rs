@@ -75,6 +75,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         realisations: BTreeMap::new(),
         settings_held_by: None,
         stdin_bytes: None,
+        verification: None,
     });
     for round in 0..rounds {
         for slot in record.header.plan.round(round, |_| true) {

@@ -21,6 +21,7 @@ use crate::turn::{self, Wait};
 
 mod calibrate;
 mod guards;
+mod life;
 mod period;
 mod preview;
 mod rounds;
@@ -28,7 +29,7 @@ mod session;
 mod unit;
 mod work;
 
-use session::Session;
+use life::Life;
 use unit::Unit;
 
 /// Flags of `live`.
@@ -156,13 +157,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.dry_run {
         return preview::show(&root, &unit, arguments);
     }
-    let mut counter = work::choose(&root, &unit, arguments)?;
+    let counter = work::choose(&root, &unit, arguments)?;
     let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
-    let mut session = Session::begin(&root, &unit, arguments)?;
-    let ended = rounds::run(&root, &unit, &mut counter, &mut session, arguments, &stop);
-    let left = session.end();
+    let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
+    let life = Life::begin(&root, unit, counter, most, arguments)?;
+    let ended = rounds::run(&root, life, arguments, &stop);
     drop(turn);
-    rounds::report(ended?, left, arguments)
+    rounds::report(ended?, arguments)
 }
 
 impl Arguments {

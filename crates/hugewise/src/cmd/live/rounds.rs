@@ -17,11 +17,9 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_live::{Times, times};
 
-use super::guards::Guards;
+use super::life::Life;
 use super::period::{Lengths, Place, measure};
-use super::session::Session;
 use super::unit::Unit;
-use super::work::Counter;
 use super::{Arguments, calibrate, halted};
 use crate::exit::Exit;
 use crate::experiment::beginning::Beginning;
@@ -43,45 +41,22 @@ const MOST_ROUNDS: u32 = 400;
 pub(super) struct Ended {
     recorder: Recorder,
     reason: StopReason,
+    /// Pages that are not as they were found, in words.
+    left: Vec<String>,
 }
 
 /// Calibrates, and measures until the end.
 pub(super) fn run(
     root: &Root,
-    unit: &Unit,
-    counter: &mut Counter,
-    session: &mut Session<'_>,
+    mut life: Life<'_>,
     arguments: &Arguments,
     stop: &Interrupt,
 ) -> Result<Ended> {
     let began = Instant::now();
     let seed = arguments.seed.unwrap_or_else(unix_ms);
-    let mut guards = Guards::begin(root, unit, &arguments.guard)?;
-    let calibration = calibrate::calibrate(root, unit, counter, session, stop);
-    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
-    warn_of_stalls(longest, arguments);
-    session.refresh()?;
-    if session.blocks() == 0 {
-        return Err(crate::exit::refused(format!(
-            "no block of {} can be switched there and back: {}",
-            unit.name(),
-            session.reasons()
-        )));
-    }
-    let total = arguments.max_time().saturating_sub(began.elapsed());
-    let times = times(
-        &calibration,
-        total,
-        counter.least_period(),
-        arguments.period,
-    );
-    if times.share < 1.0 {
-        session
-            .thin(times.share, seed)
-            .map_err(|halt| halted(&halt))?;
-    }
-    let plan = plan(unit, counter, session, arguments, times, seed);
-    tell(unit, &plan, arguments);
+    let times = calibrated(root, &mut life, arguments, seed, stop)?;
+    let plan = plan(&life, arguments, times, seed);
+    tell(&life.unit, &plan, arguments);
     let header = conduct::header(paths::host(root)?, plan.clone(), realisations());
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
     let audience = match arguments.output.quiet {
@@ -91,10 +66,7 @@ pub(super) fn run(
     let progress = Progress::begin(audience, Telling::Rows);
     let mut rounds = Rounds {
         root,
-        unit,
-        counter,
-        session,
-        guards: &mut guards,
+        life,
         lengths: Lengths {
             settle: Duration::from_secs_f64(times.settle),
             period: Duration::from_secs_f64(times.period),
@@ -107,6 +79,7 @@ pub(super) fn run(
     };
     let reason = rounds.all(&plan, &mut recorder);
     progress.finish();
+    let left = rounds.life.session.end();
     let reason = match reason {
         Ok(reason) => reason,
         Err(error) => {
@@ -121,12 +94,51 @@ pub(super) fn run(
             _ => Halt::Interrupted,
         }));
     }
-    Ok(Ended { recorder, reason })
+    Ok(Ended {
+        recorder,
+        reason,
+        left,
+    })
+}
+
+/// Sets the times by the first seconds, and leaves out the blocks that there is no time for.
+fn calibrated(
+    root: &Root,
+    life: &mut Life<'_>,
+    arguments: &Arguments,
+    seed: u64,
+    stop: &Interrupt,
+) -> Result<Times> {
+    let began = Instant::now();
+    let session = &mut life.session;
+    let calibration = calibrate::calibrate(root, &life.unit, &mut life.counter, session, stop);
+    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
+    warn_of_stalls(longest, arguments);
+    session.refresh()?;
+    if session.blocks() == 0 {
+        return Err(crate::exit::refused(format!(
+            "no block of {} can be switched there and back: {}",
+            life.unit.name(),
+            session.reasons()
+        )));
+    }
+    let total = arguments.max_time().saturating_sub(began.elapsed());
+    let least = life.counter.least_period();
+    let times = times(&calibration, total, least, arguments.period);
+    if times.share < 1.0 {
+        let thinned = session.thin(times.share, seed);
+        thinned.map_err(|halt| halted(&halt))?;
+    }
+    Ok(times)
 }
 
 /// Closes the record and reports it.
-pub(super) fn report(ended: Ended, left: Vec<String>, arguments: &Arguments) -> Result<Exit> {
-    let Ended { recorder, reason } = ended;
+pub(super) fn report(ended: Ended, arguments: &Arguments) -> Result<Exit> {
+    let Ended {
+        recorder,
+        reason,
+        left,
+    } = ended;
     let path: PathBuf = recorder.path().to_owned();
     let (record, trouble) = recorder.finish(End {
         reason,
@@ -162,14 +174,13 @@ fn realisations() -> BTreeMap<String, Realisation> {
         .collect()
 }
 
-fn plan(
-    unit: &Unit,
-    counter: &Counter,
-    session: &Session<'_>,
-    arguments: &Arguments,
-    times: Times,
-    seed: u64,
-) -> Plan {
+fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan {
+    let Life {
+        unit,
+        counter,
+        session,
+        ..
+    } = life;
     Plan {
         command: unit.command.clone(),
         shell: false,
@@ -250,12 +261,9 @@ fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
     ));
 }
 
-struct Rounds<'a, 'b, 'c> {
+struct Rounds<'a, 'b> {
     root: &'a Root,
-    unit: &'a Unit,
-    counter: &'a mut Counter,
-    session: &'a mut Session<'b>,
-    guards: &'a mut Guards<'c>,
+    life: Life<'b>,
     lengths: Lengths,
     until: Instant,
     measuring: Instant,
@@ -264,7 +272,7 @@ struct Rounds<'a, 'b, 'c> {
     progress: &'a Progress,
 }
 
-impl Rounds<'_, '_, '_> {
+impl Rounds<'_, '_> {
     fn all(&mut self, plan: &Plan, recorder: &mut Recorder) -> Result<StopReason> {
         for round in 0..plan.bounds.max_rounds {
             if let Some(reason) = self.round(plan, round, recorder)? {
@@ -293,7 +301,7 @@ impl Rounds<'_, '_, '_> {
         round: u32,
         recorder: &mut Recorder,
     ) -> Result<Option<StopReason>> {
-        if self.session.refresh().is_err() {
+        if self.life.session.refresh().is_err() {
             return Ok(Some(StopReason::ProcessEnded));
         }
         let record = recorder.record();
@@ -315,9 +323,9 @@ impl Rounds<'_, '_, '_> {
             };
             let measured = measure(
                 self.root,
-                self.unit,
-                self.counter,
-                self.session,
+                &self.life.unit,
+                &mut self.life.counter,
+                &mut self.life.session,
                 place,
                 self.lengths,
                 self.stop,
@@ -326,7 +334,7 @@ impl Rounds<'_, '_, '_> {
                 Ok(trial) => trial,
                 Err(halt) => return Ok(Some(reason(&halt))),
             };
-            let broken = self.guards.broken_by(&trial);
+            let broken = self.life.guards.broken_by(&trial);
             recorder.push(trial);
             if let Some((guard, value)) = broken {
                 message(format_args!(

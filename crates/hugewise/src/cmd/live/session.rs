@@ -1,6 +1,7 @@
 //! The blocks of an experiment: found, switched, and put back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -20,8 +21,8 @@ const BLOCKS_PER_CALL: usize = 64;
 
 /// The blocks of one process.
 #[derive(Debug)]
-struct Part<'a> {
-    member: &'a Member,
+struct Part {
+    member: Rc<Member>,
     /// All blocks that it ever switched, with their first state.
     found: BTreeMap<u64, bool>,
     /// The blocks of the next switch.
@@ -35,7 +36,7 @@ struct Part<'a> {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     root: &'a Root,
-    parts: Vec<Part<'a>>,
+    parts: Vec<Part>,
     room: Room<'a>,
     keeper: Option<Keeper>,
     huge_bytes: u64,
@@ -60,7 +61,12 @@ pub(super) struct Move {
 
 impl<'a> Session<'a> {
     /// Finds the blocks and has a keeper hold their state.
-    pub(super) fn begin(root: &'a Root, unit: &'a Unit, arguments: &Arguments) -> Result<Self> {
+    pub(super) fn begin(
+        root: &'a Root,
+        unit: &Unit,
+        most: Option<u64>,
+        arguments: &Arguments,
+    ) -> Result<Self> {
         let keeper = Keeper::start().map_err(exit::refused)?;
         let mut session = Self {
             root,
@@ -74,9 +80,8 @@ impl<'a> Session<'a> {
             in_force: None,
             left: Vec::new(),
         };
-        let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
         for member in &unit.members {
-            session.add(member, most)?;
+            session.add(Rc::clone(member), most)?;
         }
         if session.blocks() == 0 {
             return Err(exit::refused(nothing(unit, &session.skipped())));
@@ -84,7 +89,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    fn add(&mut self, member: &'a Member, most: Option<u64>) -> Result<()> {
+    fn add(&mut self, member: Rc<Member>, most: Option<u64>) -> Result<()> {
         let Blocks { able, skipped } = member.blocks(self.root).map_err(exit::refused)?;
         for (why, blocks) in skipped {
             *self.skipped.entry(why).or_default() += blocks;
@@ -96,7 +101,7 @@ impl<'a> Session<'a> {
             room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
         };
         self.left_out += all - able.len() as u64;
-        self.hold(member, &able)?;
+        self.hold(&member, &able)?;
         let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
         self.parts.push(Part {
             member,
@@ -125,7 +130,7 @@ impl<'a> Session<'a> {
 
     /// The number of switched blocks that were huge at first.
     pub(super) fn found_huge(&self) -> u64 {
-        let huge = |part: &Part<'_>| {
+        let huge = |part: &Part| {
             let blocks = part.blocks.iter();
             blocks
                 .filter(|it| part.found.get(it) == Some(&true))
@@ -219,7 +224,15 @@ impl<'a> Session<'a> {
             let pace = &mut part.paces[usize::from(work == Work::Collapse)];
             let blocks = &part.blocks;
             let room = &mut self.room;
-            let done = switch(part.member, work, blocks, self.huge_bytes, pace, room, stop)?;
+            let done = switch(
+                &*part.member,
+                work,
+                blocks,
+                self.huge_bytes,
+                pace,
+                room,
+                stop,
+            )?;
             all.took += done.took;
             all.longest = all.longest.max(done.longest);
             part.leave_out(work, &done);
@@ -240,6 +253,11 @@ impl<'a> Session<'a> {
         )
     }
 
+    /// Returns true while all processes run.
+    pub(super) fn lives(&self) -> bool {
+        self.parts.iter().all(|it| it.member.lives())
+    }
+
     /// The exposure of a period that ends now.
     pub(super) fn exposure(&self, begin: u64) -> Exposure {
         let (switched, end) = self.huge_now();
@@ -251,7 +269,7 @@ impl<'a> Session<'a> {
     }
 
     /// Puts everything back. Returns what is not as it was found, in words.
-    pub(super) fn end(mut self) -> Vec<String> {
+    pub(super) fn end(&mut self) -> Vec<String> {
         self.put_back();
         std::mem::take(&mut self.left)
     }
@@ -273,7 +291,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Part<'_> {
+impl Part {
     fn leave_out(&mut self, work: Work, done: &Switched) {
         let why = match work {
             Work::Collapse => Skip::CollapseRefused,

@@ -70,8 +70,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
 
-  steady --order chase|stream --mib N --out FILE [--huge]
-        read N MiB again and again until stdin closes, and write the units of work so far to
+  steady --order chase|stream --mib N --out FILE [--huge] [--seconds S]
+        read N MiB again and again until stdin closes or for S s, write the units of work so far to
         FILE; print `steady PID`, and at the end `units U same` if no word changed
 
   sites [--reads N] [--divide D] [--forks N]

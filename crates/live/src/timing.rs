@@ -38,7 +38,8 @@ const LONGEST: f64 = 5.0;
 impl Calibration {
     /// Returns the mean seconds of the switch before a period. Half of the periods follow one of the other policy. The
     /// others begin with both switches.
-    fn of_a_period(&self) -> f64 {
+    #[must_use]
+    pub fn of_a_period(&self) -> f64 {
         0.75 * (self.to_small + self.to_huge)
     }
 }

@@ -29,7 +29,7 @@ use super::progress::Telling;
 use super::recorder::{self, Recorder};
 use super::records;
 use super::report::{self, ReportFiles};
-use super::rounds::Rounds;
+use super::rounds::{Rounds, Scout};
 use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -49,6 +49,8 @@ pub struct Files<'a> {
     pub record: Option<&'a Path>,
     /// What the report is written to.
     pub report: ReportFiles<'a>,
+    /// What looks inside the first trial.
+    pub scout: Option<&'a dyn Scout>,
 }
 
 /// Carries a plan out on this host, keeps the record, and reports.
@@ -183,6 +185,7 @@ fn measure(
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
         .telling(files.telling)
+        .scouted(files.scout)
         .run(&mut recorder, &mut machine);
     let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
     left.extend(changed_meanwhile(root, &header));

@@ -54,7 +54,7 @@ impl Input {
     }
 
     /// These options, with the input.
-    pub fn given_to(&self, options: Options) -> Options {
+    fn given_to(&self, options: Options) -> Options {
         Options {
             stdin: Some(self.path.clone()),
             ..options
@@ -108,6 +108,14 @@ impl Input {
             copy.write_all(&block).context("copying stdin")?;
         }
         Ok(input)
+    }
+}
+
+/// Returns options with the input, if there is one.
+pub fn with_input(options: Options, input: Option<&Input>) -> Options {
+    match input {
+        Some(input) => input.given_to(options),
+        None => options,
     }
 }
 

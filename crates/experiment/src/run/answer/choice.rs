@@ -53,6 +53,8 @@ pub enum Mechanism {
     Tracer,
     /// Memory in use, whose pages are switched from outside.
     Switch,
+    /// The start of the program, in a way that whole runs choose.
+    Start,
     /// Settings of the machine.
     Machine,
 }

@@ -194,6 +194,13 @@ pub struct Slot {
 }
 
 impl Plan {
+    /// Returns true if the processes of a start run under one policy each. The periods of a switchback compare a process with
+    /// itself.
+    #[must_use]
+    pub fn compares_starts(&self) -> bool {
+        self.live.is_none()
+    }
+
     /// Index of the baseline in `policies`; 0 when the name is not there, which
     /// [`Plan`]s made by this crate never have.
     #[must_use]

@@ -42,6 +42,8 @@ pub(super) struct Session<'a> {
     huge_bytes: u64,
     max_stall: Duration,
     skipped: BTreeMap<Skip, u64>,
+    /// The most blocks that are switched, once there is a limit.
+    most: Option<u64>,
     /// Blocks that could be switched and are not.
     left_out: u64,
     in_force: Option<Work>,
@@ -76,12 +78,13 @@ impl<'a> Session<'a> {
             huge_bytes: unit.huge_bytes,
             max_stall: arguments.max_stall(),
             skipped: BTreeMap::new(),
+            most,
             left_out: 0,
             in_force: None,
             left: Vec::new(),
         };
         for member in &unit.members {
-            session.add(Rc::clone(member), most)?;
+            session.add(Rc::clone(member))?;
         }
         if session.blocks() == 0 {
             return Err(exit::refused(nothing(unit, &session.skipped())));
@@ -89,17 +92,13 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    fn add(&mut self, member: Rc<Member>, most: Option<u64>) -> Result<()> {
+    fn add(&mut self, member: Rc<Member>) -> Result<()> {
         let Blocks { able, skipped } = member.blocks(self.root).map_err(exit::refused)?;
         for (why, blocks) in skipped {
             *self.skipped.entry(why).or_default() += blocks;
         }
         let all = able.len() as u64;
-        let room = most.map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
-        let able = match room {
-            0 => Vec::new(),
-            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
-        };
+        let able = self.within_the_most(able, &member);
         self.left_out += all - able.len() as u64;
         self.hold(&member, &able)?;
         let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
@@ -111,6 +110,18 @@ impl<'a> Session<'a> {
             paces: [pace(Work::Split), pace(Work::Collapse)],
         });
         Ok(())
+    }
+
+    /// Chooses as many blocks as there is room for, at random.
+    fn within_the_most(&self, able: Vec<Block>, member: &Member) -> Vec<Block> {
+        let all = able.len() as u64;
+        let room = self
+            .most
+            .map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
+        match room {
+            0 => Vec::new(),
+            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
+        }
     }
 
     /// Has the keeper hold the state of blocks before they are switched.
@@ -182,9 +193,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Drops blocks without memory.
+    /// Drops blocks without memory, and takes others in their place.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        for part in &mut self.parts {
+        for index in 0..self.parts.len() {
+            let part = &mut self.parts[index];
             let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
             let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
             let gone = part.blocks.iter().filter(|it| !able.contains(it));
@@ -192,8 +204,34 @@ impl<'a> Session<'a> {
             let zero_filled = zero_filled.map(|it| (*it, Skip::ZeroFilled));
             part.refused.extend(zero_filled.collect::<Vec<_>>());
             part.blocks.retain(|it| able.contains(it));
+            self.replace(index, now.able)?;
         }
         Ok(())
+    }
+
+    /// Takes blocks that were not there before, as many as went. Their state is held first.
+    fn replace(&mut self, index: usize, mut able: Vec<Block>) -> Result<()> {
+        let part = &self.parts[index];
+        let member = Rc::clone(&part.member);
+        able.retain(|it| !part.found.contains_key(&it.start));
+        let able = self.within_the_most(able, &member);
+        self.hold(&member, &able)?;
+        let part = &mut self.parts[index];
+        part.found
+            .extend(able.iter().map(|it| (it.start, it.is_huge)));
+        part.blocks.extend(able.iter().map(|it| it.start));
+        part.blocks.sort_unstable();
+        Ok(())
+    }
+
+    /// The most blocks that are switched, if there is a limit.
+    pub(super) fn most(&self) -> Option<u64> {
+        self.most
+    }
+
+    /// Sets the number of blocks that are switched now as the most.
+    pub(super) fn settle(&mut self) {
+        self.most = Some(self.blocks());
     }
 
     /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that

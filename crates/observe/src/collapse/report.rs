@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
 use crate::forecast::Forecast;
 use hugewise_base::missing::{Fact, Missing, fact};
-use hugewise_experiment::run::compare::Comparison;
 
 /// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or
 /// goes.
-pub const FORMAT: &str = "hugewise-collapse 1";
+pub const FORMAT: &str = "hugewise-collapse 2";
 
 /// What `collapse` did to one process.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -63,9 +62,6 @@ pub struct Report {
     /// What the caller lacks for doing it, for a dry run; `None` where nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<Missing>,
-    /// The process before and after, where that was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured: Option<BeforeAfter>,
 }
 
 /// What was made huge.
@@ -107,18 +103,6 @@ pub struct Stretch {
     pub end: u64,
 }
 
-/// The process before and after.
-#[derive(Clone, Debug, Serialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct BeforeAfter {
-    /// Windows on each side.
-    pub windows: u32,
-    /// Length of a window, in seconds.
-    pub window_seconds: f64,
-    /// One per metric: after against before.
-    pub comparisons: Vec<Comparison>,
-}
-
 /// What happened to a plan.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -130,8 +114,7 @@ pub struct Attempt {
     pub call_seconds: f64,
 }
 
-/// Sums up the fates of a plan. The caller fills in the memory of the process, the reasons and the
-/// measurement.
+/// Sums up the fates of a plan. The caller fills in the memory of the process and the reasons.
 #[must_use]
 pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
     let Sums {
@@ -160,7 +143,6 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
         reasons_missing: None,
         forecast: None,
         lacks: None,
-        measured: None,
     }
 }
 

@@ -74,8 +74,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         go around N places, S pages apart (0: one line), in a fixed order: A accesses for
         each line `A` on stdin, then print `done`; print `tlb PID INSTRUCTIONS` first
 
-  steady --order chase|stream --mib N --out FILE [--huge]
-        read N MiB again and again until stdin closes, and write the units of work so far to
+  steady --order chase|stream --mib N --out FILE [--huge] [--seconds S]
+        read N MiB again and again until stdin closes or for S s, write the units of work so far to
         FILE; print `steady PID`, and at the end `units U same` if no word changed
 
   sites [--reads N] [--divide D] [--forks N]

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
@@ -43,12 +44,16 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         true => Advice::Huge,
         false => Advice::None,
     };
+    let seconds = arguments.number("--seconds")?;
     arguments.finish()?;
     let path =
         path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
     let words = fill(mib, advice)?;
-    let stop = until_stdin_closes();
+    let stop = match seconds {
+        Some(seconds) => after(seconds),
+        None => until_stdin_closes(),
+    };
     tell(format_args!("steady {}", std::process::id()));
     let units = work(order, words, &file, &stop)?;
     let is_same = words
@@ -119,6 +124,17 @@ fn until_stdin_closes() -> Arc<AtomicBool> {
     std::thread::spawn(move || {
         let _ = stdin().lock().read_to_end(&mut Vec::new());
         closed.store(true, Ordering::Relaxed);
+    });
+    stop
+}
+
+/// Returns a flag for the end of a time.
+fn after(seconds: usize) -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&stop);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(seconds as u64));
+        over.store(true, Ordering::Relaxed);
     });
     stop
 }

@@ -107,7 +107,7 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         file: "format-collapse.md",
-        title: "A collapse as JSON, hugewise-collapse 1",
+        title: "A collapse as JSON, hugewise-collapse 2",
         lead: include_str!("lead/collapse.md"),
         roots: &[("hugewise_observe::collapse::report", "Report")],
     },

@@ -187,7 +187,6 @@ macro_rules! metrics {
 pub mod cell_label;
 pub mod cells;
 pub mod live;
-pub mod rates;
 pub mod requests;
 mod table;
 
@@ -273,8 +272,8 @@ pub struct Family {
     pub metrics: &'static [Metric],
 }
 
-/// Every metric of this program's experiments.
-pub static FAMILIES: LazyLock<[Family; 6]> = LazyLock::new(|| {
+/// Every metric that the experiments of this program know.
+pub static FAMILIES: LazyLock<[Family; 5]> = LazyLock::new(|| {
     [
         Family {
             names: "METRIC",
@@ -300,11 +299,6 @@ pub static FAMILIES: LazyLock<[Family; 6]> = LazyLock::new(|| {
             names: "METRIC",
             doc: "A period of a process under `live`.",
             metrics: live::LIVE_METRICS,
-        },
-        Family {
-            names: "METRIC",
-            doc: "A window of time of a process under `collapse --measure`.",
-            metrics: rates::RATE_METRICS,
         },
     ]
 });

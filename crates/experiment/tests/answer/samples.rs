@@ -481,6 +481,8 @@ pub fn live() -> Answer {
         }),
         switchback: Some(Switchback {
             pids: vec![4711],
+            starts: 0,
+            cut: 3,
             source: "redis:6379".to_owned(),
             switched_bytes: 440.0 * MIB,
             share: Some(0.92),

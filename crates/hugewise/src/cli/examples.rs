@@ -181,6 +181,8 @@ const EXAMPLES: [(&str, &str); 32] = [
   sudo hugewise live 1234
   # What would be switched, and what it may cost
   sudo hugewise live --dry-run 1234
+  # A long program, started again whenever it ends
+  sudo hugewise live -- xz -6 -k -c FILE
   # Work by a metric of its own; end when it refuses connections
   sudo hugewise live 1234 --work http://127.0.0.1:9100/metrics#requests_total \\
     --guard 'redis:6379#rejected_connections > 0'",

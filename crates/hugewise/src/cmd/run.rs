@@ -15,8 +15,9 @@ use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::report::ReportFiles;
-use crate::experiment::stdin::Input;
-use crate::experiment::{continuation, preview, recorder, records};
+use crate::experiment::rounds::LongRuns;
+use crate::experiment::stdin::{Input, with_input};
+use crate::experiment::{continuation, inside, preview, recorder, records};
 use crate::options::{self, Exports, Options};
 use crate::output::Output;
 use crate::stderr::message;
@@ -28,6 +29,15 @@ pub struct Arguments {
     // This must come first, because clap lists flags after the output's flags under their heading.
     #[command(flatten)]
     options: Options,
+
+    /// Compare whole runs, however long they are
+    ///
+    /// Without it and with the usual policies, a command whose first run takes more than 10 s is measured inside
+    /// its runs, if that is possible here: its memory is switched between huge and small pages in periods,
+    /// as `hugewise live -- COMMAND` does. That shows the lasting effect in minutes, without the
+    /// cost of start-up and first touch.
+    #[arg(long, hide_short_help = true, help_heading = "What to try")]
+    whole_runs: bool,
 
     /// Write the record to FILE, which must be new
     ///
@@ -89,14 +99,34 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     }
     let input = Input::of_trials(&options)?;
     let options = with_input(options, input.as_ref());
+    let may_go_inside =
+        !arguments.whole_runs && options.is_general() && arguments.exports.files.is_empty();
+    let scout = may_go_inside.then(|| inside::scout(&root)).flatten();
     let files = Files {
         record: arguments.out.as_deref(),
         stdin: input.as_ref(),
         report: report_files(&arguments.exports),
+        scout: scout.as_deref(),
         ..Files::default()
     };
     let plan = |host: &Host| options.plan(host, seed);
-    conduct(&root, &options, plan, files, &arguments.output)
+    let ran = conduct(&root, &options, plan, files, &arguments.output);
+    let Some(long) = ran
+        .as_ref()
+        .err()
+        .and_then(|it| it.downcast_ref::<LongRuns>())
+    else {
+        return ran;
+    };
+    let page = &arguments.exports.page;
+    inside::go_on(
+        &root,
+        &options,
+        *long,
+        arguments.out,
+        page,
+        &arguments.output,
+    )
 }
 
 /// The words of the command that are flags of `run`, if no `--` marks the start of the command.
@@ -115,13 +145,6 @@ fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) ->
         .filter(|name| flags.iter().any(|flag| flag == name))
         .map(str::to_owned)
         .collect()
-}
-
-fn with_input(options: Options, input: Option<&Input>) -> Options {
-    match input {
-        Some(input) => input.given_to(options),
-        None => options,
-    }
 }
 
 /// Adds rounds to a record.
@@ -156,7 +179,11 @@ fn made_by(record: &Record) -> Result<Arguments> {
     let words = record.header.made_by.iter().map(OsString::from).collect();
     let run = Command::new("hugewise").subcommand(Arguments::augment_args(Command::new("run")));
     let words = options::with_file(run.clone(), words)?;
-    let not_made = || exit::usage("only a record that `hugewise run` made can be continued");
+    let not_made =
+        || exit::usage("only a record of whole runs that `hugewise run` made can be continued");
+    if record.header.plan.live.is_some() {
+        return Err(not_made());
+    }
     let matches = run.try_get_matches_from(words).map_err(|_| not_made())?;
     let (_, flags) = matches.subcommand().ok_or_else(not_made)?;
     Ok(Arguments::from_arg_matches(flags)?)

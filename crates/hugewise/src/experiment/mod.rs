@@ -12,7 +12,13 @@ pub mod metrics;
 /// The command under a policy.
 pub mod workload;
 
-/// How runtimes respond to the settings of a policy.
+/// The surroundings of a command in a trial.
+pub mod launch;
+
+/// An experiment inside long runs.
+pub mod inside;
+
+/// What runtimes make of the settings of a policy.
 pub mod runtimes;
 
 /// Policies that cannot act on the program.

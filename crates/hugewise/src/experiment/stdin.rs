@@ -52,8 +52,8 @@ impl Input {
         Ok(input.filter(|input| input.bytes > 0))
     }
 
-    /// These options with the input set.
-    pub fn given_to(&self, options: Options) -> Options {
+    /// These options, with the input.
+    fn given_to(&self, options: Options) -> Options {
         Options {
             stdin: Some(self.path.clone()),
             ..options
@@ -107,6 +107,14 @@ impl Input {
             copy.write_all(&block).context("copying stdin")?;
         }
         Ok(input)
+    }
+}
+
+/// Returns options with the input, if there is one.
+pub fn with_input(options: Options, input: Option<&Input>) -> Options {
+    match input {
+        Some(input) => input.given_to(options),
+        None => options,
     }
 }
 

@@ -17,6 +17,7 @@ mod choices;
 mod demands;
 mod exports;
 mod file;
+mod general;
 mod page;
 mod parse;
 mod preset;

@@ -8,6 +8,7 @@
     reason = "each test binary uses a part of it"
 )]
 mod harness;
+mod program;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;

@@ -3,12 +3,11 @@
 use super::{End, RefusalCount, Report, Stretch};
 use hugewise_base::missing::Fact;
 use hugewise_base::units::Unit;
-use hugewise_experiment::run::compare::{Change, Comparison, Scale};
 use hugewise_text::Tone;
 use hugewise_text::csv::Csv;
 use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};
-use hugewise_text::number::{Scaler, count, percent_change, quantity};
+use hugewise_text::number::{count, quantity};
 use hugewise_text::wrap::plain;
 
 impl Report {
@@ -17,7 +16,6 @@ impl Report {
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.answer(), self.others(), self.refused_stretches()]);
-        document.sections.extend(self.comparison());
         let forecast = self.forecast.as_ref();
         let forecast = forecast.map(|forecast| forecast.sections());
         document.sections.extend(forecast.into_iter().flatten());
@@ -140,30 +138,6 @@ impl Report {
         one.stretches.iter().map(line).collect()
     }
 
-    /// The process before and after, if measured.
-    fn comparison(&self) -> Option<Section> {
-        let measured = self.measured.as_ref()?;
-        let heading = ["", "before", "after", "change", "95 % interval", ""];
-        let mut grid = Grid::headed(&heading);
-        for one in &measured.comparisons {
-            grid.push(comparison_row(one));
-        }
-        let mut section = Section::titled("Before and after").with(grid).with(format!(
-            "{} windows of {} on each side, not randomised: the change includes whatever else \
-             changed meanwhile. For proof: hugewise run.",
-            measured.windows,
-            quantity(&Unit::Seconds, measured.window_seconds)
-        ));
-        let warned = |one: &Comparison| !one.warnings.is_empty();
-        if measured.comparisons.iter().any(warned) {
-            section.push(
-                "Not steady: the first half of the windows before differs from the second half, so \
-                 a change proves nothing.",
-            );
-        }
-        Some(section)
-    }
-
     fn next(&self) -> Section {
         let pid = self.pid;
         let field = match self.ended {
@@ -217,48 +191,6 @@ impl Report {
 
 fn bytes(bytes: u64) -> String {
     quantity(&Unit::Bytes, bytes as f64)
-}
-
-fn comparison_row(one: &Comparison) -> [String; 6] {
-    let unit = unit_of(&one.metric);
-    let values = [one.baseline_value, one.policy_value].map(|value| value.unwrap_or(0.0));
-    let scaler = Scaler::for_row(&unit, &values);
-    let effect = |value: Option<f64>| match (value, one.scale) {
-        (None, _) => "~".to_owned(),
-        (Some(value), Scale::Ratio) => format!("{} %", percent_change(value - 1.0)),
-        (Some(value), Scale::Difference) => scaler.show_change(value),
-    };
-    let interval = match (one.low, one.high) {
-        (Some(_), Some(_)) => format!("{} to {}", effect(one.low), effect(one.high)),
-        _ => "too few windows".to_owned(),
-    };
-    [
-        one.metric.clone(),
-        scaler.show(values[0]),
-        scaler.show(values[1]),
-        effect(one.ratio.or(one.difference)),
-        interval,
-        word(one).to_owned(),
-    ]
-}
-
-fn word(one: &Comparison) -> &'static str {
-    match one.change {
-        Change::Higher => "higher",
-        Change::Lower => "lower",
-        Change::NoDifference => "no difference",
-        Change::CannotTell if !one.warnings.is_empty() => "not steady",
-        Change::CannotTell => "undecided",
-    }
-}
-
-/// The unit at the end of a metric's name.
-fn unit_of(metric: &str) -> Unit {
-    match metric.rsplit('_').next() {
-        Some("ratio") => Unit::Ratio,
-        Some("bytes") => Unit::Bytes,
-        _ => Unit::Count,
-    }
 }
 
 #[cfg(test)]

@@ -16,5 +16,5 @@ mod rules;
 
 pub use outcome::{End, RangeOutcome, Refusal, meaning};
 pub use plan::{Choice, Exclusion, Plan, PlannedRange, Unfit, plan};
-pub use report::{Attempt, BeforeAfter, FORMAT, RefusalCount, Report, Stretch, Success, report};
+pub use report::{Attempt, FORMAT, RefusalCount, Report, Stretch, Success, report};
 pub use rules::FileRules;

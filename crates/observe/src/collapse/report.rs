@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
 use crate::forecast::Forecast;
 use hugewise_base::missing::{Fact, Missing, fact};
-use hugewise_experiment::run::compare::Comparison;
 
-/// Name and version of [`Report`] as JSON. The number increases when a field is removed or changes its meaning.
-pub const FORMAT: &str = "hugewise-collapse 1";
+/// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or
+/// goes.
+pub const FORMAT: &str = "hugewise-collapse 2";
 
 /// The result of `collapse` for one process.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -61,9 +61,6 @@ pub struct Report {
     /// The capability that the caller lacks, for a dry run; `None` if nothing is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<Missing>,
-    /// The process before and after, if measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured: Option<BeforeAfter>,
 }
 
 /// The memory that was made huge.
@@ -105,19 +102,7 @@ pub struct Stretch {
     pub end: u64,
 }
 
-/// The process before and after.
-#[derive(Clone, Debug, Serialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct BeforeAfter {
-    /// The number of windows on each side.
-    pub windows: u32,
-    /// Length of a window, in seconds.
-    pub window_seconds: f64,
-    /// One comparison per metric, after against before.
-    pub comparisons: Vec<Comparison>,
-}
-
-/// The outcome of a plan.
+/// What happened to a plan.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Address and outcome of every range that was tried.
@@ -128,7 +113,7 @@ pub struct Attempt {
     pub call_seconds: f64,
 }
 
-/// Sums up the outcomes of a plan. The caller fills in the memory of the process, the reasons and the measurement.
+/// Sums up the fates of a plan. The caller fills in the memory of the process and the reasons.
 #[must_use]
 pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
     let Sums {
@@ -157,7 +142,6 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
         reasons_missing: None,
         forecast: None,
         lacks: None,
-        measured: None,
     }
 }
 

@@ -53,7 +53,9 @@ pub enum Mechanism {
     Tracer,
     /// Memory in use, whose pages are switched from outside.
     Switch,
-    /// System-wide settings.
+    /// The start of the program, in a way that whole runs choose.
+    Start,
+    /// Settings of the machine.
     Machine,
 }
 

@@ -8,9 +8,13 @@ use crate::run::plan::Skipped;
 /// zeroing and no added memory.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Switchback {
-    /// The processes.
+    /// The processes; empty if the program was started for the experiment.
     pub pids: Vec<u32>,
-    /// The source of the work count.
+    /// Starts of the program with a whole round; zero for processes that ran before.
+    pub starts: u32,
+    /// Periods that the end of a start cut.
+    pub cut: u32,
+    /// The source of the count of work.
     pub source: String,
     /// Switched bytes.
     pub switched_bytes: f64,

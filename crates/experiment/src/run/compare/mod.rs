@@ -43,7 +43,6 @@ mod tests;
 mod verdict;
 mod warning;
 mod why;
-mod windows;
 
 pub use best::{Preference, Rival};
 pub use between::{Across, between, host_differences};
@@ -67,7 +66,6 @@ use table::Judged;
 pub use table::{Options, deciding, table};
 pub use warning::Warning;
 pub use why::Why;
-pub use windows::{FEWEST_WINDOWS, MetricWindows, windows};
 
 /// Why records cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -53,10 +53,14 @@ impl Starts {
     }
 }
 
-/// Compares the verdict metric and the percentiles of requests start by start, for every policy but the baseline.
-/// Starts with less than half as many rounds as the longest are left out. Empty if each trial started its own server.
+/// Compares the verdict metric and the percentiles of requests start by start, for every policy but
+/// the baseline; starts with less than half as many rounds as the longest are left out. Empty where each trial started its own server,
+/// and where a process is compared with itself.
 #[must_use]
 pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Starts> {
+    if !record.header.plan.compares_starts() {
+        return Vec::new();
+    }
     let policies = record.header.plan.policies.iter();
     let policies = policies.filter(|policy| policy.name != baseline);
     let questions = questions(record, verdict_metric);

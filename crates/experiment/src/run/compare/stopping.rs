@@ -130,6 +130,9 @@ pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
 const FEWEST_STARTS: usize = 3;
 
 fn has_starts_enough(record: &Record, policy: &str) -> bool {
+    if !record.header.plan.compares_starts() {
+        return true;
+    }
     let trials = record.trials.iter().filter(|trial| trial.policy == policy);
     let starts: Option<BTreeSet<u32>> = trials.map(|trial| trial.start).collect();
     starts.is_none_or(|starts| starts.len() >= FEWEST_STARTS)

@@ -67,8 +67,6 @@ pub enum Warning {
         /// The distance between them, as a share.
         share: f64,
     },
-    /// A process was not steady before the action.
-    Unsteady,
 }
 
 impl Warning {
@@ -118,9 +116,6 @@ impl fmt::Display for Warning {
                 quantile.label(),
                 (share * 100.0).ceil()
             ),
-            Self::Unsteady => {
-                f.write_str("it was not steady before: the first half differs from the second")
-            }
         }
     }
 }

@@ -30,6 +30,8 @@ metrics! {
         "The longest process_madvise(2) of the switch, which bounds how long it held the lock of the address space.";
     ShamTotal "sham_total" "placebo switches" Count Neither Own OnRequest
         "1 if the blocks already had the right pages and were switched away and back, otherwise 0.";
+    CutTotal "cut_periods_total" "periods cut" Count Neither Own OnRequest
+        "Periods before this one that the end of the program cut: those of a round that was measured again in its next start.";
 }
 
 /// Finds a metric of a period.

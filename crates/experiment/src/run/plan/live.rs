@@ -10,7 +10,8 @@ use crate::run::policy::{Policy, Settings, Thp};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// The processes with switched memory.
+    /// The processes whose memory is switched; empty if the program is started for the experiment, again whenever it
+    /// ends.
     pub pids: Vec<u32>,
     /// The cgroup that contains them, if `--cgroup` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,6 +36,14 @@ pub struct Live {
     pub skipped: Vec<Skipped>,
     /// The longest call that `--max-stall` allows.
     pub max_stall_seconds: f64,
+}
+
+impl Live {
+    /// Returns true if the program is started for the experiment, so that its processes differ from start to start.
+    #[must_use]
+    pub fn starts_the_program(&self) -> bool {
+        self.pids.is_empty()
+    }
 }
 
 /// The count of work.

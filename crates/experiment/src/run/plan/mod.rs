@@ -193,8 +193,15 @@ pub struct Slot {
 }
 
 impl Plan {
-    /// Index of the baseline in `policies`; 0 if the name is missing, which never happens in [`Plan`]s made by this
-    /// crate.
+    /// Returns true if the processes of a start run under one policy each. The periods of a switchback compare a process with
+    /// itself.
+    #[must_use]
+    pub fn compares_starts(&self) -> bool {
+        self.live.is_none()
+    }
+
+    /// Index of the baseline in `policies`; 0 when the name is not there, which
+    /// [`Plan`]s made by this crate never have.
     #[must_use]
     pub fn baseline_index(&self) -> usize {
         self.policies

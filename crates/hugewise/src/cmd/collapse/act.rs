@@ -8,8 +8,6 @@ use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_observe::address_space::Space;
 use hugewise_observe::collapse::{Attempt, End, Plan, Report, report};
 
-use super::Arguments;
-use super::measure::Measurement;
 use crate::collapse_facts::{self, Activity};
 use crate::interrupt::Interrupt;
 
@@ -33,38 +31,23 @@ pub(super) fn dry_run(
     report
 }
 
-/// Makes the planned ranges huge, with `--measure` between two measurements.
+/// Makes the planned ranges huge.
 pub(super) fn collapse(
     root: &Root,
-    arguments: &Arguments,
+    pid: u32,
     space: &Space,
     plan: &Plan,
     target: &CollapseTarget,
-    measurement: Option<Measurement>,
     stop: &Interrupt,
 ) -> Report {
     let mut heard = KernelReasons::open(root);
-    let watch = |when: &str| {
-        measurement.map(|measurement| {
-            let seconds = measurement.side().as_secs_f64();
-            arguments.message(format_args!("measuring for {seconds} s {when}"));
-            measurement.watch(root, arguments.pid(), space.page_bytes, stop)
-        })
-    };
-    let before = watch("before");
-    let memory_before = memory(root, arguments.pid());
+    let memory_before = memory(root, pid);
     let done = collapse::collapse(target, plan, &mut heard, stop.flag(), &mut |_| ());
-    let memory_after = memory(root, arguments.pid());
+    let memory_after = memory(root, pid);
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
     (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
     (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;
     report.reasons_missing = heard.missing().cloned();
-    if done.ended == End::Finished
-        && let (Some(measurement), Some(before)) = (measurement, before)
-        && let Some(after) = watch("after")
-    {
-        report.measured = Some(measurement.compare(&before, &after));
-    }
     report
 }
 

@@ -20,7 +20,6 @@ use crate::output::{self, Output};
 use crate::process_name::parse_process;
 
 mod act;
-mod measure;
 mod process;
 
 /// Flags of `collapse`.
@@ -76,12 +75,9 @@ pub struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Watch the process for TIME before and after, and compare
-    ///
-    /// Ten windows on each side: processors in use, faults, resident memory. They are not
-    /// randomised: the change includes whatever else changes meanwhile.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "dry_run")]
-    measure: Option<Duration>,
+    /// Measure before and after: `hugewise live` does that in random order
+    #[arg(hide = true, long, num_args = 0..=1, default_missing_value = "", value_parser = replaced)]
+    measure: Option<String>,
 
     #[command(flatten)]
     output: Output,
@@ -94,6 +90,11 @@ fn pattern(text: &str) -> Result<Glob, String> {
     Ok(Glob::new(text))
 }
 
+/// Refuses a flag that `live` replaced.
+fn replaced(_: &str) -> Result<String, String> {
+    Err("`hugewise live PID` measures inside a running process".to_owned())
+}
+
 /// The share of a mapping that must have been used for it to be hot.
 const HOT_SHARE: f64 = 0.5;
 
@@ -101,7 +102,6 @@ const HOT_SHARE: f64 = 0.5;
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     output::check_file(&arguments.output)?;
-    let measurement = measure::asked(arguments.measure)?;
     let stop = Interrupt::catch()?;
     let target = CollapseTarget::open(arguments.pid());
     if let (Err(unusable @ Unusable::NotPermitted { .. }), false) = (&target, arguments.dry_run) {
@@ -124,8 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         act::dry_run(&root, &space, &plan, activity, lacks)
     } else {
         let target = target.map_err(|unusable| process::refused(&unusable))?;
-        let measurement = measurement.filter(|_| !plan.ranges.is_empty());
-        act::collapse(&root, arguments, &space, &plan, &target, measurement, &stop)
+        act::collapse(&root, arguments.pid(), &space, &plan, &target, &stop)
     };
     let output = &arguments.output;
     output::show(output, &report, || report.document(), || report.csv())?;

@@ -1,19 +1,24 @@
 //! `hugewise live`: an experiment inside a process that runs. Its memory is switched between huge and small
 //! pages, and its work is counted in each period.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::Args;
-use hugewise_base::units::{parse_duration, parse_size};
+use hugewise_base::units::{bytes_text, parse_duration, parse_size};
+use hugewise_linux::live::{CpuUsage, Halt};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Purpose;
+use hugewise_linux::sys::thp::read_thp;
 use hugewise_live::{Guard, Source};
 
 use crate::exit::{self, Exit};
+use crate::experiment::rounds::Scout;
+use crate::experiment::stdin::{Input, with_input};
 use crate::interrupt::Interrupt;
-use crate::options::{Demands, PageFile, parse_share, parse_time};
+use crate::options::{Demands, Options, PageFile, parse_share, parse_time};
 use crate::output::{self, Output};
 use crate::process_name::parse_process;
 use crate::stderr::message;
@@ -21,14 +26,18 @@ use crate::turn::{self, Wait};
 
 mod calibrate;
 mod guards;
+mod life;
 mod period;
 mod preview;
+mod program;
 mod rounds;
 mod session;
 mod unit;
 mod work;
 
-use session::Session;
+use life::Life;
+use program::Program;
+use rounds::Cast;
 use unit::Unit;
 
 /// Flags of `live`.
@@ -49,7 +58,7 @@ use unit::Unit;
 )]
 pub struct Arguments {
     /// A running process
-    #[arg(value_name = "PID|NAME", value_parser = parse_process, required_unless_present_any = ["pid", "cgroup"])]
+    #[arg(value_name = "PID|NAME", value_parser = parse_process, required_unless_present_any = ["pid", "cgroup", "command"])]
     process: Option<u32>,
 
     /// A running process
@@ -62,6 +71,12 @@ pub struct Arguments {
     #[arg(long, value_name = "GROUP", conflicts_with = "process")]
     cgroup: Option<String>,
 
+    /// A program to start, again whenever it ends
+    ///
+    /// Each round is measured within one start, and the last start is ended when the experiment is over.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["process", "pid", "cgroup", "dry_run"])]
+    command: Vec<OsString>,
+
     /// Count of its work, e.g. redis:6379 [default: chosen]
     ///
     /// A number that grows as the process works. Counters of servers: redis:PORT, memcached:PORT (HOST:PORT
@@ -69,7 +84,8 @@ pub struct Arguments {
     /// Prometheus), cmd:COMMAND (prints the number). Acts of the process: uprobe:FILE:SYMBOL (calls of
     /// a function), usdt:FILE:PROVIDER:NAME (a static probe), syscalls or syscalls:NAME,NAME, instructions, io
     /// (bytes read and written). Without it: a redis, memcached or postgres that listens, else system
-    /// calls if there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
+    /// calls if there are 1000 a second or more, else io; of a COMMAND io if it reads and writes
+    /// all the time, else system calls. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
 
@@ -152,20 +168,123 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     arguments.page.check()?;
     let stop = Interrupt::catch()?;
+    if !arguments.command.is_empty() {
+        let options = Options {
+            command: arguments.command.clone(),
+            ..Options::default()
+        };
+        let input = Input::of_trials(&options)?;
+        let options = with_input(options, input.as_ref());
+        return inside(&root, &options, arguments, &stop);
+    }
     let unit = Unit::find(&root, arguments)?;
     if arguments.dry_run {
         return preview::show(&root, &unit, arguments);
     }
-    let mut counter = work::choose(&root, &unit, arguments)?;
+    let counter = work::choose(&root, &unit, work::Kind::Processes, arguments)?;
     let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
-    let mut session = Session::begin(&root, &unit, arguments)?;
-    let ended = rounds::run(&root, &unit, &mut counter, &mut session, arguments, &stop);
-    let left = session.end();
+    let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
+    let cast = Cast {
+        life: Life::begin(&root, unit, counter, most, arguments)?,
+        program: None,
+    };
+    let ended = rounds::run(&root, cast, arguments, &stop);
     drop(turn);
-    rounds::report(ended?, left, arguments)
+    rounds::report(ended?, arguments)
+}
+
+/// Starts the command of an experiment, and measures inside it.
+pub fn inside(
+    root: &Root,
+    options: &Options,
+    arguments: &Arguments,
+    stop: &Interrupt,
+) -> Result<Exit> {
+    let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
+    let mut program = Program::new(root, options, stop)?;
+    let most = arguments.max_bytes;
+    let most = most.map(|bytes| Ok::<u64, Error>(bytes / read_thp(root)?.pmd_bytes));
+    let life = program.next(most.transpose()?, arguments)?;
+    let cast = Cast {
+        life: life.ok_or_else(|| halted(&Halt::Interrupted))?,
+        program: Some(program),
+    };
+    let ended = rounds::run(root, cast, arguments, stop);
+    drop(turn);
+    rounds::report(ended?, arguments)
+}
+
+/// Looks whether a long trial of `run` can be measured inside.
+#[derive(Debug)]
+pub struct Inside<'a> {
+    root: &'a Root,
+}
+
+impl<'a> Inside<'a> {
+    /// Prepares the look.
+    pub fn new(root: &'a Root) -> Self {
+        Self { root }
+    }
+}
+
+/// The share of a program's memory that must be switched for the rest not to matter.
+const LEAST_SHARE: f64 = 0.25;
+
+impl Scout for Inside<'_> {
+    fn look(&self) -> Result<(), String> {
+        let text = |error: Error| format!("{error:#}");
+        let looked = program::look(self.root, std::process::id()).map_err(text)?;
+        if looked.blocks == 0 {
+            return Err("no memory can be switched".to_owned());
+        }
+        let unit = Unit::open(self.root, &looked.pids).map_err(text)?;
+        let resident = CpuUsage::read(self.root, &looked.pids).resident_pages * unit.page_bytes;
+        let switched = looked.blocks * unit.huge_bytes;
+        if (switched as f64) < LEAST_SHARE * resident as f64 {
+            return Err(format!(
+                "only {} of {} can be switched",
+                bytes_text(switched),
+                bytes_text(resident)
+            ));
+        }
+        work::fitting(self.root, &unit, work::Kind::Program).map_err(text)?;
+        Ok(())
+    }
 }
 
 impl Arguments {
+    /// Returns the flags of an experiment inside the runs of a command of `run`.
+    pub fn of_run(
+        options: &Options,
+        max_time: Duration,
+        out: Option<PathBuf>,
+        page: PageFile,
+        output: Output,
+    ) -> Self {
+        Self {
+            process: None,
+            pid: None,
+            cgroup: None,
+            command: options.command.clone(),
+            work: None,
+            guard: Vec::new(),
+            dry_run: false,
+            max_stall: None,
+            max_bytes: None,
+            period: None,
+            max_time: Some(max_time),
+            max_rounds: None,
+            threshold: options.threshold,
+            wait: options.wait,
+            seed: options.seed,
+            placebo: false,
+            out,
+            page,
+            demands: options.demands.clone(),
+            output,
+        }
+    }
+
     fn max_stall(&self) -> Duration {
         self.max_stall.unwrap_or(MAX_STALL)
     }
@@ -183,8 +302,7 @@ impl Arguments {
 }
 
 /// The error of a halt before anything was measured.
-fn halted(halt: &hugewise_linux::live::Halt) -> anyhow::Error {
-    use hugewise_linux::live::Halt;
+fn halted(halt: &Halt) -> Error {
     match halt {
         Halt::Interrupted => exit::interrupted("nothing was measured yet"),
         Halt::Ended => exit::trial_failed("the process ended, or became another program"),

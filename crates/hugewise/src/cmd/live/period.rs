@@ -102,6 +102,9 @@ pub(super) fn measure(
     if stop.asked() {
         return Err(Halt::Interrupted);
     }
+    if !session.lives() {
+        return Err(Halt::Ended);
+    }
     let exposure = session.exposure(huge);
     let mut readings = growth(&end.since(&begin));
     readings.extend(used(root, unit, usage, (end.at - begin.at).as_secs_f64()));

@@ -8,20 +8,21 @@ use anyhow::Result;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_experiment::run::plan::{
-    Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, SMALL, Work as WorkOfPlan, live_policies,
+    Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, SMALL, Slot, Work as WorkOfPlan,
+    live_policies,
 };
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{End, Record, StopReason};
+use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::live::{Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_live::{Times, times};
 
-use super::guards::Guards;
+use super::life::Life;
 use super::period::{Lengths, Place, measure};
-use super::session::Session;
+use super::program::Program;
 use super::unit::Unit;
-use super::work::Counter;
 use super::{Arguments, calibrate, halted};
 use crate::exit::Exit;
 use crate::experiment::beginning::Beginning;
@@ -43,45 +44,32 @@ const MOST_ROUNDS: u32 = 400;
 pub(super) struct Ended {
     recorder: Recorder,
     reason: StopReason,
+    /// Pages that are not as they were found, in words.
+    left: Vec<String>,
+}
+
+/// The processes of an experiment.
+#[derive(Debug)]
+pub(super) struct Cast<'a> {
+    /// Those that are switched first.
+    pub life: Life<'a>,
+    /// The program that gives the next ones; `None` if they ran before the experiment.
+    pub program: Option<Program<'a>>,
 }
 
 /// Calibrates, and measures until the end.
 pub(super) fn run(
     root: &Root,
-    unit: &Unit,
-    counter: &mut Counter,
-    session: &mut Session<'_>,
+    mut cast: Cast<'_>,
     arguments: &Arguments,
     stop: &Interrupt,
 ) -> Result<Ended> {
     let began = Instant::now();
     let seed = arguments.seed.unwrap_or_else(unix_ms);
-    let mut guards = Guards::begin(root, unit, &arguments.guard)?;
-    let calibration = calibrate::calibrate(root, unit, counter, session, stop);
-    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
-    warn_of_stalls(longest, arguments);
-    session.refresh()?;
-    if session.blocks() == 0 {
-        return Err(crate::exit::refused(format!(
-            "no block of {} can be switched there and back: {}",
-            unit.name(),
-            session.reasons()
-        )));
-    }
-    let total = arguments.max_time().saturating_sub(began.elapsed());
-    let times = times(
-        &calibration,
-        total,
-        counter.least_period(),
-        arguments.period,
-    );
-    if times.share < 1.0 {
-        session
-            .thin(times.share, seed)
-            .map_err(|halt| halted(&halt))?;
-    }
-    let plan = plan(unit, counter, session, arguments, times, seed);
-    tell(unit, &plan, arguments);
+    let times = cast.calibrated(root, arguments, seed, stop)?;
+    let Cast { life, program } = cast;
+    let plan = plan(&life, arguments, times, seed);
+    tell(&life.unit, &plan, arguments);
     let header = conduct::header(paths::host(root)?, plan.clone(), realisations());
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
     let audience = match arguments.output.quiet {
@@ -91,22 +79,23 @@ pub(super) fn run(
     let progress = Progress::begin(audience, Telling::Rows);
     let mut rounds = Rounds {
         root,
-        unit,
-        counter,
-        session,
-        guards: &mut guards,
+        life,
+        program,
+        arguments,
+        cut: 0,
+        left: Vec::new(),
         lengths: Lengths {
             settle: Duration::from_secs_f64(times.settle),
             period: Duration::from_secs_f64(times.period),
         },
         until: began + arguments.max_time(),
         measuring: Instant::now(),
-        is_placebo: arguments.placebo,
         stop,
         progress: &progress,
     };
     let reason = rounds.all(&plan, &mut recorder);
     progress.finish();
+    let left = rounds.end();
     let reason = match reason {
         Ok(reason) => reason,
         Err(error) => {
@@ -121,12 +110,76 @@ pub(super) fn run(
             _ => Halt::Interrupted,
         }));
     }
-    Ok(Ended { recorder, reason })
+    Ok(Ended {
+        recorder,
+        reason,
+        left,
+    })
+}
+
+impl Cast<'_> {
+    /// Sets the times by the first seconds, those of the next start if a program ends too soon.
+    fn calibrated(
+        &mut self,
+        root: &Root,
+        arguments: &Arguments,
+        seed: u64,
+        stop: &Interrupt,
+    ) -> Result<Times> {
+        loop {
+            let times = calibrated(root, &mut self.life, arguments, seed, stop);
+            match &mut self.program {
+                Some(program) if times.is_err() && !self.life.session.lives() => {
+                    self.life.session.end();
+                    let life = program.next(self.life.session.most(), arguments)?;
+                    self.life = life.ok_or_else(|| halted(&Halt::Interrupted))?;
+                }
+                _ => return times,
+            }
+        }
+    }
+}
+
+/// Sets the times by the first seconds, and leaves out the blocks that there is no time for.
+fn calibrated(
+    root: &Root,
+    life: &mut Life<'_>,
+    arguments: &Arguments,
+    seed: u64,
+    stop: &Interrupt,
+) -> Result<Times> {
+    let began = Instant::now();
+    let calibration =
+        calibrate::calibrate(root, &life.unit, &mut life.counter, &mut life.session, stop);
+    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
+    warn_of_stalls(longest, arguments);
+    life.session.refresh()?;
+    if life.session.blocks() == 0 {
+        return Err(crate::exit::refused(format!(
+            "no block of {} can be switched there and back: {}",
+            life.unit.name(),
+            life.session.reasons()
+        )));
+    }
+    let total = arguments.max_time().saturating_sub(began.elapsed());
+    let least = life.counter.least_period();
+    let period = arguments.period.or_else(|| life.period(&calibration));
+    let times = times(&calibration, total, least, period);
+    if times.share < 1.0 {
+        let thinned = life.session.thin(times.share, seed);
+        thinned.map_err(|halt| halted(&halt))?;
+    }
+    life.session.settle();
+    Ok(times)
 }
 
 /// Closes the record and reports it.
-pub(super) fn report(ended: Ended, left: Vec<String>, arguments: &Arguments) -> Result<Exit> {
-    let Ended { recorder, reason } = ended;
+pub(super) fn report(ended: Ended, arguments: &Arguments) -> Result<Exit> {
+    let Ended {
+        recorder,
+        reason,
+        left,
+    } = ended;
     let path: PathBuf = recorder.path().to_owned();
     let (record, trouble) = recorder.finish(End {
         reason,
@@ -162,14 +215,13 @@ fn realisations() -> BTreeMap<String, Realisation> {
         .collect()
 }
 
-fn plan(
-    unit: &Unit,
-    counter: &Counter,
-    session: &Session<'_>,
-    arguments: &Arguments,
-    times: Times,
-    seed: u64,
-) -> Plan {
+fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan {
+    let Life {
+        unit,
+        counter,
+        session,
+        ..
+    } = life;
     Plan {
         command: unit.command.clone(),
         shell: false,
@@ -198,7 +250,11 @@ fn plan(
         host_memory: HostMemory::AsIs,
         blocks: Blocks::Even,
         live: Some(Live {
-            pids: unit.pids(),
+            // Those of a program that is started again differ from start to start.
+            pids: match life.start {
+                Some(_) => Vec::new(),
+                None => unit.pids(),
+            },
             cgroup: unit.cgroup.clone(),
             work: WorkOfPlan {
                 source: counter.source().to_string(),
@@ -250,21 +306,23 @@ fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
     ));
 }
 
-struct Rounds<'a, 'b, 'c> {
+struct Rounds<'a, 'b> {
     root: &'a Root,
-    unit: &'a Unit,
-    counter: &'a mut Counter,
-    session: &'a mut Session<'b>,
-    guards: &'a mut Guards<'c>,
+    life: Life<'b>,
+    program: Option<Program<'b>>,
+    arguments: &'a Arguments,
+    /// Periods that the end of the program cut since the last whole round.
+    cut: u32,
+    /// Pages that are not as they were found, in words.
+    left: Vec<String>,
     lengths: Lengths,
     until: Instant,
     measuring: Instant,
-    is_placebo: bool,
     stop: &'a Interrupt,
     progress: &'a Progress,
 }
 
-impl Rounds<'_, '_, '_> {
+impl Rounds<'_, '_> {
     fn all(&mut self, plan: &Plan, recorder: &mut Recorder) -> Result<StopReason> {
         for round in 0..plan.bounds.max_rounds {
             if let Some(reason) = self.round(plan, round, recorder)? {
@@ -286,20 +344,46 @@ impl Rounds<'_, '_, '_> {
         Ok(StopReason::MaxRounds)
     }
 
-    /// Measures one round. Returns the reason why no other follows, if there is one.
+    /// Measures one round, in processes that live through all of it. Returns the reason why no other follows, if there
+    /// is one.
     fn round(
         &mut self,
         plan: &Plan,
         round: u32,
         recorder: &mut Recorder,
     ) -> Result<Option<StopReason>> {
-        if self.session.refresh().is_err() {
-            return Ok(Some(StopReason::ProcessEnded));
+        loop {
+            let mut measured = Vec::new();
+            let next = recorder.next_index();
+            let record = recorder.record();
+            let slots = plan.round(round, |policy| record.is_run(policy, round));
+            let ended = self.periods(plan, round, (slots, next), &mut measured);
+            if ended == Some(StopReason::ProcessEnded) && self.program.is_some() {
+                // The one that was cut counts too.
+                self.cut += measured.len() as u32 + 1;
+                match self.renew(plan)? {
+                    None => continue,
+                    reason => return Ok(reason),
+                }
+            }
+            self.keep(measured, recorder);
+            return Ok(ended);
         }
-        let record = recorder.record();
-        let slots = plan.round(round, |policy| record.is_run(policy, round));
+    }
+
+    /// Measures the periods of a round. Returns the reason why they ended early, if they did.
+    fn periods(
+        &mut self,
+        plan: &Plan,
+        round: u32,
+        (slots, next): (Vec<Slot>, u32),
+        measured: &mut Vec<Trial>,
+    ) -> Option<StopReason> {
+        if self.life.session.refresh().is_err() {
+            return Some(StopReason::ProcessEnded);
+        }
         let count = slots.len();
-        for (position, slot) in slots.into_iter().enumerate() {
+        for (index, (position, slot)) in (next..).zip(slots.into_iter().enumerate()) {
             let policy = plan.policies[slot.policy].name.as_str();
             let now = format!("period {} of {count}: {policy}", position + 1);
             self.progress.now(
@@ -307,40 +391,85 @@ impl Rounds<'_, '_, '_> {
                 &now,
             );
             let place = Place {
-                index: recorder.next_index(),
+                index,
                 round,
                 slot,
                 policy,
                 work: self.work(policy),
             };
-            let measured = measure(
+            let trial = measure(
                 self.root,
-                self.unit,
-                self.counter,
-                self.session,
+                &self.life.unit,
+                &mut self.life.counter,
+                &mut self.life.session,
                 place,
                 self.lengths,
                 self.stop,
             );
-            let trial = match measured {
+            let trial = match trial {
                 Ok(trial) => trial,
-                Err(halt) => return Ok(Some(reason(&halt))),
+                Err(halt) => return Some(reason(&halt)),
             };
-            let broken = self.guards.broken_by(&trial);
-            recorder.push(trial);
+            let broken = self.life.guards.broken_by(&trial);
+            measured.push(trial);
             if let Some((guard, value)) = broken {
                 message(format_args!(
                     "ended by a guard: `{guard}`, and it is {value:.4}"
                 ));
-                return Ok(Some(StopReason::Guarded));
+                return Some(StopReason::Guarded);
             }
         }
-        Ok(None)
+        None
+    }
+
+    /// Records the periods of a round, with the number of those that were cut before.
+    fn keep(&mut self, measured: Vec<Trial>, recorder: &mut Recorder) {
+        let cut = LiveMetric::CutTotal.name();
+        for mut trial in measured {
+            trial.start = self.life.start;
+            if let Some(program) = &mut self.program {
+                program.was_fruitful();
+                let cut_before = Reading::of(f64::from(std::mem::take(&mut self.cut)));
+                trial.readings.insert(cut.to_owned(), cut_before);
+            }
+            recorder.push(trial);
+        }
+    }
+
+    /// Goes on with the next processes of the program. Returns the reason why not, if there is one.
+    fn renew(&mut self, plan: &Plan) -> Result<Option<StopReason>> {
+        let blocks = plan.live.as_ref().map(|it| it.blocks);
+        loop {
+            self.left.extend(self.life.session.end());
+            if Instant::now() >= self.until {
+                return Ok(Some(StopReason::MaxTime));
+            }
+            let Some(program) = &mut self.program else {
+                return Ok(Some(StopReason::ProcessEnded));
+            };
+            match program.next(blocks, self.arguments)? {
+                Some(life) => self.life = life,
+                None => return Ok(Some(StopReason::Interrupted)),
+            }
+            // Every period follows a switch, and so does the first.
+            match self.life.session.make(Work::Split, self.stop.flag()) {
+                Ok(_) => return Ok(None),
+                Err(Halt::Ended) => {}
+                Err(halt) => return Ok(Some(reason(&halt))),
+            }
+        }
+    }
+
+    /// Ends the program, and puts everything back. Returns what is not as it was found, in words.
+    fn end(mut self) -> Vec<String> {
+        drop(self.program);
+        self.left.extend(self.life.session.end());
+        self.left
     }
 
     /// The pages of a policy; those of a placebo are small.
     fn work(&self, policy: &str) -> Work {
-        match policy == HUGE && !self.is_placebo {
+        match policy == HUGE && !self.arguments.placebo {
             true => Work::Collapse,
             false => Work::Split,
         }

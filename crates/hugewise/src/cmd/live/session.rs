@@ -1,6 +1,7 @@
 //! The blocks of an experiment: found, switched, and put back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ const BLOCKS_PER_CALL: usize = 64;
 
 /// The blocks of one process.
 #[derive(Debug)]
-struct Part<'a> {
-    member: &'a Member,
+struct Part {
+    member: Rc<Member>,
     /// All blocks that it ever switched, with their first state.
     found: BTreeMap<u64, bool>,
     /// The blocks of the next switch.
@@ -36,12 +37,14 @@ struct Part<'a> {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     root: &'a Root,
-    parts: Vec<Part<'a>>,
+    parts: Vec<Part>,
     room: Room<'a>,
     keeper: Option<Keeper>,
     huge_bytes: u64,
     max_stall: Duration,
     skipped: BTreeMap<Skip, u64>,
+    /// The most blocks that are switched, once there is a limit.
+    most: Option<u64>,
     /// Blocks that could be switched and are not.
     left_out: u64,
     in_force: Option<Work>,
@@ -62,7 +65,12 @@ pub(super) struct Move {
 
 impl<'a> Session<'a> {
     /// Finds the blocks and has a keeper hold their state.
-    pub(super) fn begin(root: &'a Root, unit: &'a Unit, arguments: &Arguments) -> Result<Self> {
+    pub(super) fn begin(
+        root: &'a Root,
+        unit: &Unit,
+        most: Option<u64>,
+        arguments: &Arguments,
+    ) -> Result<Self> {
         let keeper = Keeper::start().map_err(exit::refused)?;
         let mut session = Self {
             root,
@@ -72,14 +80,14 @@ impl<'a> Session<'a> {
             huge_bytes: unit.huge_bytes,
             max_stall: arguments.max_stall(),
             skipped: BTreeMap::new(),
+            most,
             left_out: 0,
             in_force: None,
             placebos: Placebos::with_seed(arguments.seed.unwrap_or_else(unix_ms)),
             left: Vec::new(),
         };
-        let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
         for member in &unit.members {
-            session.add(member, most)?;
+            session.add(Rc::clone(member))?;
         }
         if session.blocks() == 0 {
             return Err(exit::refused(nothing(unit, &session.skipped())));
@@ -87,19 +95,15 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    fn add(&mut self, member: &'a Member, most: Option<u64>) -> Result<()> {
+    fn add(&mut self, member: Rc<Member>) -> Result<()> {
         let Blocks { able, skipped } = member.blocks(self.root).map_err(exit::refused)?;
         for (why, blocks) in skipped {
             *self.skipped.entry(why).or_default() += blocks;
         }
         let all = able.len() as u64;
-        let room = most.map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
-        let able = match room {
-            0 => Vec::new(),
-            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
-        };
+        let able = self.within_the_most(able, &member);
         self.left_out += all - able.len() as u64;
-        self.hold(member, &able)?;
+        self.hold(&member, &able)?;
         let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
         self.parts.push(Part {
             member,
@@ -109,6 +113,18 @@ impl<'a> Session<'a> {
             paces: [pace(Work::Split), pace(Work::Collapse)],
         });
         Ok(())
+    }
+
+    /// Chooses as many blocks as there is room for, at random.
+    fn within_the_most(&self, able: Vec<Block>, member: &Member) -> Vec<Block> {
+        let all = able.len() as u64;
+        let room = self
+            .most
+            .map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
+        match room {
+            0 => Vec::new(),
+            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
+        }
     }
 
     /// Has the keeper hold the state of blocks before they are switched.
@@ -128,7 +144,7 @@ impl<'a> Session<'a> {
 
     /// The number of switched blocks that were huge at first.
     pub(super) fn found_huge(&self) -> u64 {
-        let huge = |part: &Part<'_>| {
+        let huge = |part: &Part| {
             let blocks = part.blocks.iter();
             blocks
                 .filter(|it| part.found.get(it) == Some(&true))
@@ -180,9 +196,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Drops blocks without memory.
+    /// Drops blocks without memory, and takes others in their place.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        for part in &mut self.parts {
+        for index in 0..self.parts.len() {
+            let part = &mut self.parts[index];
             let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
             let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
             let gone = part.blocks.iter().filter(|it| !able.contains(it));
@@ -190,12 +207,38 @@ impl<'a> Session<'a> {
             let zero_filled = zero_filled.map(|it| (*it, Skip::ZeroFilled));
             part.refused.extend(zero_filled.collect::<Vec<_>>());
             part.blocks.retain(|it| able.contains(it));
+            self.replace(index, now.able)?;
         }
         Ok(())
     }
 
-    /// Makes all blocks huge or small before a period. If they have the right pages already, chance decides whether
-    /// they go away and back as a placebo.
+    /// Takes blocks that were not there before, as many as went. Their state is held first.
+    fn replace(&mut self, index: usize, mut able: Vec<Block>) -> Result<()> {
+        let part = &self.parts[index];
+        let member = Rc::clone(&part.member);
+        able.retain(|it| !part.found.contains_key(&it.start));
+        let able = self.within_the_most(able, &member);
+        self.hold(&member, &able)?;
+        let part = &mut self.parts[index];
+        part.found
+            .extend(able.iter().map(|it| (it.start, it.is_huge)));
+        part.blocks.extend(able.iter().map(|it| it.start));
+        part.blocks.sort_unstable();
+        Ok(())
+    }
+
+    /// The most blocks that are switched, if there is a limit.
+    pub(super) fn most(&self) -> Option<u64> {
+        self.most
+    }
+
+    /// Sets the number of blocks that are switched now as the most.
+    pub(super) fn settle(&mut self) {
+        self.most = Some(self.blocks());
+    }
+
+    /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that
+    /// every period follows a switch of the same direction.
     pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
         let is_sham = self.in_force == Some(work) && self.placebos.draw();
         let mut all = Move {
@@ -222,7 +265,15 @@ impl<'a> Session<'a> {
             let pace = &mut part.paces[usize::from(work == Work::Collapse)];
             let blocks = &part.blocks;
             let room = &mut self.room;
-            let done = switch(part.member, work, blocks, self.huge_bytes, pace, room, stop)?;
+            let done = switch(
+                &*part.member,
+                work,
+                blocks,
+                self.huge_bytes,
+                pace,
+                room,
+                stop,
+            )?;
             all.took += done.took;
             all.longest = all.longest.max(done.longest);
             part.leave_out(work, &done);
@@ -243,6 +294,11 @@ impl<'a> Session<'a> {
         )
     }
 
+    /// Returns true while all processes run.
+    pub(super) fn lives(&self) -> bool {
+        self.parts.iter().all(|it| it.member.lives())
+    }
+
     /// The exposure of a period that ends now.
     pub(super) fn exposure(&self, begin: u64) -> Exposure {
         let (switched, end) = self.huge_now();
@@ -254,7 +310,7 @@ impl<'a> Session<'a> {
     }
 
     /// Puts everything back. Returns what is not as it was found, in words.
-    pub(super) fn end(mut self) -> Vec<String> {
+    pub(super) fn end(&mut self) -> Vec<String> {
         self.put_back();
         std::mem::take(&mut self.left)
     }
@@ -276,7 +332,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Part<'_> {
+impl Part {
     fn leave_out(&mut self, work: Work, done: &Switched) {
         let why = match work {
             Work::Collapse => Skip::CollapseRefused,

@@ -1,5 +1,7 @@
 //! The processes whose memory is switched together.
 
+use std::rc::Rc;
+
 use anyhow::Result;
 use hugewise_linux::live::{Member, ProcessorTime, SplitMeans, find_split};
 use hugewise_linux::machine::root::Root;
@@ -16,7 +18,7 @@ use crate::{cgroup_name, exit};
 #[derive(Debug)]
 pub(super) struct Unit {
     /// Its processes.
-    pub members: Vec<Member>,
+    pub members: Vec<Rc<Member>>,
     /// Their processor time.
     pub cpu: ProcessorTime,
     /// The cgroup, if it was named.
@@ -30,8 +32,19 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Finds and opens the processes.
+    /// Finds the processes that were named, and opens them.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
+        let (pids, cpu) = found(root, arguments)?;
+        let unit = Self::open(root, &pids)?;
+        Ok(Self {
+            cpu,
+            cgroup: arguments.cgroup.clone(),
+            ..unit
+        })
+    }
+
+    /// Opens processes.
+    pub(super) fn open(root: &Root, pids: &[u32]) -> Result<Self> {
         let page_bytes = read_page_bytes(root)?;
         let thp = read_thp(root);
         let huge_bytes = thp.map_err(|_| {
@@ -40,24 +53,20 @@ impl Unit {
             )
         });
         let huge_bytes = huge_bytes?.pmd_bytes;
-        let (pids, cpu) = found(root, arguments)?;
         // Whose process it is decides before what this kernel can do.
         let open = |pid: &u32, means: &SplitMeans| {
             Member::open(*pid, page_bytes, huge_bytes, means.clone()).map_err(|it| refused(&it))
         };
-        for pid in &pids {
+        for pid in pids {
             open(pid, &SplitMeans::Cold)?;
         }
         let means = find_split(root, page_bytes, huge_bytes).map_err(exit::refused)?;
-        let members: Vec<Member> = pids
-            .iter()
-            .map(|it| open(it, &means))
-            .collect::<Result<_>>()?;
+        let members = pids.iter().map(|it| Ok(Rc::new(open(it, &means)?)));
         let first = pids.first().copied().unwrap_or_default();
         Ok(Self {
-            members,
-            cpu,
-            cgroup: arguments.cgroup.clone(),
+            members: members.collect::<Result<_>>()?,
+            cpu: ProcessorTime::Processes(pids.to_vec()),
+            cgroup: None,
             command: command(root, first),
             page_bytes,
             huge_bytes,
@@ -66,7 +75,7 @@ impl Unit {
 
     /// The process ids.
     pub(super) fn pids(&self) -> Vec<u32> {
-        self.members.iter().map(Member::pid).collect()
+        self.members.iter().map(|it| it.pid()).collect()
     }
 
     /// Its name in a sentence: `redis-server (process 12)`.

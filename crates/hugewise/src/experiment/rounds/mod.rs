@@ -33,6 +33,7 @@ mod cold;
 mod duration;
 mod hold;
 mod hooks;
+mod long_runs;
 mod mechanism;
 mod observe;
 mod pace;
@@ -43,9 +44,10 @@ mod trial;
 mod warm_up;
 
 use hold::Hold;
+pub use long_runs::{LongRuns, Scout};
 use pace::{Pace, stop};
 use progress_text::CONTROL;
-pub use progress_text::so_far_text;
+pub use progress_text::{failure_text, so_far_text};
 use servers::Servers;
 use time::Next;
 use trial::tell_latencies;
@@ -89,6 +91,8 @@ pub struct Rounds<'a> {
     /// Set once the plan was announced.
     plan_told: Cell<bool>,
     telling: Telling,
+    /// Looks inside the first trial if it is long.
+    scout: Option<&'a dyn Scout>,
 }
 
 /// The position of a trial in the experiment.
@@ -158,6 +162,7 @@ impl<'a> Rounds<'a> {
             hold: Hold::new(options),
             plan_told: Cell::new(false),
             telling: Telling::default(),
+            scout: None,
             audience: match quiet {
                 true => Audience::Nobody,
                 false => Audience::of_stderr(),
@@ -173,7 +178,12 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Runs all rounds, with `--setup` before and `--cleanup` after, even if they fail.
+    /// The same, with a scout in the first trial.
+    pub fn scouted(self, scout: Option<&'a dyn Scout>) -> Self {
+        Self { scout, ..self }
+    }
+
+    /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
         let progress = Progress::begin(self.audience, self.telling);
         let measured = match self.hook("--setup", self.options.setup.as_deref()) {

@@ -11,13 +11,14 @@ use hugewise_linux::collect;
 use hugewise_linux::collect::service;
 use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
-use hugewise_linux::spawn::{CgroupChoice, Echo, Launch, Output};
+use hugewise_linux::spawn::{Echo, Launch, Output};
 use hugewise_linux::undo::Unwatched;
 
 use super::{Place, Rounds};
 use crate::experiment::latency_files::LatencyFiles;
+use crate::experiment::launch::surroundings;
 use crate::experiment::workload::Workload;
-use crate::options::{Streams, Switch};
+use crate::options::Streams;
 
 impl Rounds<'_> {
     /// Runs the workload once under the active policy.
@@ -157,22 +158,16 @@ impl Rounds<'_> {
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
         let keep =
             reads || self.trial_output.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
-        Launch {
-            identity: self.identity.clone(),
-            directory: self.options.directory.clone(),
-            stdin: self.options.stdin.clone(),
-            output: match self.options.output {
-                Some(Streams::Show) => Output::Show,
-                _ if keep => Output::Keep,
-                _ => Output::Discard,
-            },
-            timeout: self.options.timeout,
-            at_exit: self.hold.at_exit(),
-            group: match self.options.own_cgroup {
-                Some(Switch::On) => CgroupChoice::Make,
-                _ => CgroupChoice::Leave,
-            },
-            ..Launch::new(Vec::new())
-        }
+        let output = match self.options.output {
+            Some(Streams::Show) => Output::Show,
+            _ if keep => Output::Keep,
+            _ => Output::Discard,
+        };
+        surroundings(
+            self.options,
+            self.identity.as_ref(),
+            output,
+            self.hold.at_exit(),
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use hugewise_experiment::run::compare::Comparison;
 use hugewise_experiment::run::metric::find;
-use hugewise_experiment::run::trial::Trial;
+use hugewise_experiment::run::trial::{Outcome, Trial};
 use hugewise_text::ends::percent_ends;
 use hugewise_text::number::{counted, percent_change};
 
@@ -10,11 +10,15 @@ use super::super::progress_line::BETWEEN;
 
 /// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
-    let mut text = format!(
-        "the workload failed (first trial, policy {}): {}",
-        trial.policy, trial.outcome
-    );
-    for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {
+    let which = format!("first trial, policy {}", trial.policy);
+    let tail = trial.stderr_tail.as_deref().unwrap_or_default();
+    failure_text(&which, &trial.outcome, tail)
+}
+
+/// Returns the text of a failed run: its end, and the last lines that it printed on stderr.
+pub fn failure_text(which: &str, outcome: &Outcome, stderr_tail: &str) -> String {
+    let mut text = format!("the workload failed ({which}): {outcome}");
+    for line in stderr_tail.lines() {
         text.push_str("\n    ");
         text.push_str(line);
     }

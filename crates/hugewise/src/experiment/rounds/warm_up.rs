@@ -32,8 +32,12 @@ impl Rounds<'_> {
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
                 .collect();
-            // The reach of the other policies can make these trials needless.
-            slots.sort_by_key(|slot| plan.is_overhead_control(&plan.policies[slot.policy].name));
+            // What the others reach may spare them, and the machine as it is tells how long a run is.
+            slots.sort_by_key(|slot| {
+                let policy = &plan.policies[slot.policy].name;
+                let is_first = self.scout.is_some() && plan.is_baseline(policy);
+                (!is_first, plan.is_overhead_control(policy))
+            });
             for (at, &slot) in slots.iter().enumerate() {
                 let policy = &plan.policies[slot.policy].name;
                 if self.idle.has(policy) {
@@ -47,7 +51,7 @@ impl Rounds<'_> {
                     slot,
                 };
                 let since = Instant::now();
-                let (trial, flow) = self.trial(header, machine, place)?;
+                let (trial, flow) = self.warming_trial(header, machine, place, progress)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }

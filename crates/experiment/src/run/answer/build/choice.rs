@@ -1,6 +1,6 @@
 //! The policy to use, and how to set it.
 
-use super::commands::{by_hand, exec, of_machine};
+use super::commands::{by_hand, exec, of_machine, workload};
 use super::pages::is_malloc_without_pages;
 use super::word::Decision;
 use super::{Work, arms};
@@ -12,6 +12,7 @@ use crate::run::cause::facts;
 use crate::run::plan::{HUGE, Live};
 use crate::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
 use crate::run::record::COLD_REST;
+use crate::text::wrap::quoted_words;
 
 /// The choice; `None` if the comparison is not about policies.
 pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Choice> {
@@ -29,7 +30,10 @@ pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
     // Recommends no policy whose gain has another reason than its huge pages.
     let other = best.filter(|best| *best != verdict.baseline && !vain);
     if let (Some(live), Some(best)) = (&work.record().header.plan.live, best) {
-        return Some(switch(live, best));
+        return Some(match live.starts_the_program() {
+            true => start(work, live, best),
+            false => switch(live, best),
+        });
     }
     match other {
         Some(best) => Some(set(work, claims, best)),
@@ -49,14 +53,36 @@ fn switch(live: &Live, best: &str) -> Choice {
     let is_set = !is_huge && live.found_huge == 0;
     let make_huge = is_huge.then_some(make_huge);
     let commands = make_huge.into_iter().chain((!is_set).then_some(settings));
+    chosen(best, is_set, Mechanism::Switch, commands.collect())
+}
+
+/// The pages with which a program should be started: whole runs compare the ways to set them.
+fn start(work: &Work<'_>, live: &Live, best: &str) -> Choice {
+    let plan = &work.record().header.plan;
+    let workload = match plan.shell {
+        true => format!("--shell -- {}", quoted_words(&plan.command)),
+        false => format!("-- {}", workload(work.record(), &[])),
+    };
+    let ways = Command::new(format!("hugewise run --whole-runs {workload}"));
+    let is_set = (best == HUGE) == (live.found_huge > 0);
+    let commands = (!is_set).then_some(ways);
+    chosen(
+        best,
+        is_set,
+        Mechanism::Start,
+        commands.into_iter().collect(),
+    )
+}
+
+fn chosen(best: &str, is_set: bool, mechanism: Mechanism, commands: Vec<Command>) -> Choice {
     Choice {
         arm: Some(best.to_owned()),
         scope: ChoiceScope::AnyRun,
         mechanism: match is_set {
             true => Mechanism::Nothing,
-            false => Mechanism::Switch,
+            false => mechanism,
         },
-        commands: commands.collect(),
+        commands,
         steps: Vec::new(),
         conditions: Vec::new(),
         prices: Vec::new(),

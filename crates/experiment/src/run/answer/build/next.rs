@@ -273,7 +273,8 @@ fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
 fn go_on(work: &Work<'_>) -> Option<Next> {
     let end = work.record().end.as_ref();
     let is_cut = end.is_some_and(|end| end.reason == StopReason::Interrupted);
-    let command = continued(work).filter(|_| is_cut)?;
+    let has_trials = work.record().header.plan.live.is_none();
+    let command = continued(work).filter(|_| is_cut && has_trials)?;
     Some(step(NextStep::Continue, None, Some(Command::new(command))))
 }
 

@@ -17,7 +17,11 @@ pub(super) fn subject(source: &Source<'_>) -> Subject {
         SubjectKind::Bench
     } else if plan.service.is_some() {
         SubjectKind::Service
-    } else if plan.live.is_some() {
+    } else if plan
+        .live
+        .as_ref()
+        .is_some_and(|it| !it.starts_the_program())
+    {
         SubjectKind::Live
     } else {
         SubjectKind::Program

@@ -1,5 +1,7 @@
 //! The switched memory, from the plan and the periods.
 
+use std::collections::BTreeSet;
+
 use crate::run::answer::Switchback;
 use crate::run::metric::live::LiveMetric;
 use crate::run::plan::{HUGE, SMALL};
@@ -17,8 +19,11 @@ pub(super) fn switchback(record: &Record) -> Option<Switchback> {
     let of = |policy: &'static str| record.trials.iter().filter(move |it| it.policy == policy);
     let switches = [SMALL, HUGE].map(|it| median(&values(of(it), LiveMetric::SwitchSeconds)));
     let lapses = record.trials.iter().filter(|it| it.lacked_its_policy());
+    let starts: BTreeSet<u32> = record.trials.iter().filter_map(|it| it.start).collect();
     Some(Switchback {
         pids: live.pids.clone(),
+        starts: starts.len() as u32,
+        cut: all(LiveMetric::CutTotal).into_iter().sum::<f64>() as u32,
         source: live.work.source.clone(),
         switched_bytes: switched,
         share: resident.map(|resident| switched / resident),

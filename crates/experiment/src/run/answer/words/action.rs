@@ -73,6 +73,9 @@ pub(in crate::run::answer) fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Preload => "preload a library into this program",
         Mechanism::Tracer => "run this program under a tracer",
         Mechanism::Switch => "make its memory huge, now and at the next start",
+        Mechanism::Start => {
+            "start it with these pages; compare the ways, with the cost of start-up"
+        }
     }
 }
 
@@ -84,6 +87,7 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
         Mechanism::Preload => "preloads a library",
         Mechanism::Tracer => "uses a tracer",
         Mechanism::Switch => "switches memory in use",
+        Mechanism::Start => "changes the start of the program",
         Mechanism::Machine => "changes the machine",
     }
 }

@@ -14,8 +14,8 @@ pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
         .map(|share| format!(" ({} % of it)", percent(share.min(1.0))));
     let share = share.unwrap_or_default();
     format!(
-        "lasting effect on {switched} of memory in use{share}; without faults, zeroing and added \
-         memory, which `run` measures"
+        "lasting effect on {switched} of memory in use{share}; without the cost of start-up and first \
+         touch, and without added memory, which `run --whole-runs` measures"
     )
 }
 
@@ -37,6 +37,9 @@ fn bytes(value: f64) -> String {
 }
 
 fn processes(it: &Switchback) -> String {
+    if it.pids.is_empty() {
+        return format!("{} of the program", counted(it.starts.into(), "start"));
+    }
     let noun = match it.pids.len() {
         1 => "process",
         _ => "processes",
@@ -72,10 +75,15 @@ fn skipped(it: &Switchback) -> String {
 }
 
 fn periods(it: &Switchback) -> String {
+    let cut = match it.cut {
+        0 => String::new(),
+        cut => format!("{cut} cut by the end of the program"),
+    };
     joined([
         format!("{} each", seconds(it.period_seconds)),
         format!("{} after the switch", seconds(it.settle_seconds)),
-        counted(it.shams.into(), "sham switch"),
+        counted(it.shams.into(), "placebo switch"),
+        cut,
     ])
 }
 

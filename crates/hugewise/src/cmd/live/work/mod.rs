@@ -13,6 +13,7 @@ use crate::{exit, invoker};
 mod fitting;
 mod server;
 
+pub(super) use fitting::{Kind, fitting};
 use server::{Ask, Psql, Server};
 
 /// An open source of work.
@@ -69,11 +70,16 @@ fn io(root: &Root, pid: u32) -> Result<f64, String> {
 }
 
 /// Opens the source of `--work`, or chooses one and prints it.
-pub(super) fn choose(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Counter> {
+pub(super) fn choose(
+    root: &Root,
+    unit: &Unit,
+    kind: Kind,
+    arguments: &Arguments,
+) -> Result<Counter> {
     if let Some(source) = &arguments.work {
         return open(root, unit, source);
     }
-    let counter = fitting::fitting(root, unit)?;
+    let counter = fitting(root, unit, kind)?;
     let caveat = counter.source().caveat();
     let caveat = caveat.map_or_else(String::new, |caveat| format!("; {caveat}"));
     arguments.message(format_args!(

@@ -1,0 +1,54 @@
+//! One life of what is measured. An experiment that starts a program has several, one after the other.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hugewise_linux::machine::root::Root;
+use hugewise_live::Calibration;
+
+use super::Arguments;
+use super::guards::Guards;
+use super::session::Session;
+use super::unit::Unit;
+use super::work::Counter;
+
+/// Processes, the count of their work, and their switched blocks.
+#[derive(Debug)]
+pub(super) struct Life<'a> {
+    pub unit: Unit,
+    pub counter: Counter,
+    pub guards: Guards<'a>,
+    pub session: Session<'a>,
+    /// The number of the start of the program; `None` for processes that ran before the experiment.
+    pub start: Option<u32>,
+}
+
+impl Life<'_> {
+    /// Returns the period of a program that is started for the experiment: the shortest that its source allows, if
+    /// switching takes half of the time at most. Its work changes with its input, and nobody waits for it.
+    pub(super) fn period(&self, calibration: &Calibration) -> Option<Duration> {
+        self.start?;
+        let period = self.counter.least_period().max(calibration.of_a_period());
+        Some(Duration::from_secs_f64(period))
+    }
+}
+
+impl<'a> Life<'a> {
+    /// Has a keeper hold the state of at most `most` blocks.
+    pub(super) fn begin(
+        root: &'a Root,
+        unit: Unit,
+        counter: Counter,
+        most: Option<u64>,
+        arguments: &Arguments,
+    ) -> Result<Self> {
+        let session = Session::begin(root, &unit, most, arguments)?;
+        Ok(Self {
+            guards: Guards::begin(root, &unit, &arguments.guard)?,
+            unit,
+            counter,
+            session,
+            start: None,
+        })
+    }
+}

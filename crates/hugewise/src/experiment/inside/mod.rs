@@ -1,0 +1,11 @@
+//! An experiment inside long runs, where this program has the verb `live`.
+
+#[cfg(feature = "live")]
+mod known;
+#[cfg(feature = "live")]
+pub use known::{go_on, scout};
+
+#[cfg(not(feature = "live"))]
+mod without;
+#[cfg(not(feature = "live"))]
+pub use without::{go_on, scout};

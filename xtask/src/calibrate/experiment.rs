@@ -116,6 +116,7 @@ impl Scenario {
             made_by: Vec::new(),
             created_unix_ms: 0,
             host: nowhere(),
+            verification: None,
             plan: Plan {
                 not_tried: None,
                 command: vec!["simulated".to_owned()],

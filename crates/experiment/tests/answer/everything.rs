@@ -257,6 +257,11 @@ fn arms() -> Vec<Arm> {
 
 /// Every kind of doubt.
 pub fn doubts() -> Vec<Doubt> {
+    [doubts_of_trials(), doubts_of_policies()].concat()
+}
+
+/// The doubts about trials, load and control.
+fn doubts_of_trials() -> Vec<Doubt> {
     let text = |text: &str| text.to_owned();
     let arm = || text("malloc=thp");
     vec![
@@ -304,6 +309,14 @@ pub fn doubts() -> Vec<Doubt> {
             of: 43,
             why: text("the output has no percentile"),
         },
+    ]
+}
+
+/// The doubts about policies and the record.
+fn doubts_of_policies() -> Vec<Doubt> {
+    let text = |text: &str| text.to_owned();
+    let arm = || text("malloc=thp");
+    vec![
         Doubt::MayDependOnOrder {
             arm: arm(),
             p: 0.031,

@@ -394,7 +394,7 @@ fn test(on: &str, rounds: &[Round], limits: Limits, right: Expected) -> Option<T
     };
     let growth = right.is_positive().then(|| growth(rounds)).flatten();
     let result = match result(&rates, limits) {
-        TestResult::Right if growth.is_some_and(|it| it < DOUBLE.low || it > DOUBLE.high) => {
+        TestResult::Right if growth.is_some_and(|it| !(DOUBLE.low..=DOUBLE.high).contains(&it)) => {
             TestResult::NotProportional
         }
         other => other,

@@ -89,9 +89,12 @@ pub fn over(files: &[File]) -> Vec<String> {
     LIMITS.iter().flat_map(|limit| limit.over(files)).collect()
 }
 
+/// The count of a part, with the flagged sentences of each file.
+type Part<'a> = (Tally, Vec<(&'a str, usize)>);
+
 impl Limit {
     fn over(&self, files: &[File]) -> Vec<String> {
-        let mut parts: BTreeMap<&str, (Tally, Vec<(&str, usize)>)> = BTreeMap::new();
+        let mut parts: BTreeMap<&str, Part<'_>> = BTreeMap::new();
         for file in files {
             if let Some(name) = self.parts.of(&file.path) {
                 let tally = file.tally(self.kind);

@@ -32,6 +32,9 @@ enum Defect {
     Counts(&'static str),
 }
 
+/// The counts of a group of events, shared with its reader.
+type Counts = Rc<RefCell<Vec<RawCount>>>;
+
 /// A Skylake with four counters.
 #[derive(Default)]
 struct Chip {
@@ -41,7 +44,7 @@ struct Chip {
     /// The part of the time that a counter is on the hardware, in percent.
     running: u64,
     /// Active groups: their codes, and their counts.
-    on: Vec<(Vec<Code>, Rc<RefCell<Vec<RawCount>>>)>,
+    on: Vec<(Vec<Code>, Counts)>,
     /// Pages that no loop gets.
     without: Option<PageSize>,
 }

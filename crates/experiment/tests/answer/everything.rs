@@ -255,6 +255,14 @@ fn arms() -> Vec<Arm> {
     ]
 }
 
+fn unverified_counters() -> Doubt {
+    Doubt::UnverifiedCounters {
+        metrics: vec!["dtlb_walks_total".to_owned()],
+        wrong: vec!["dtlb_load_walks".to_owned()],
+        command: "hugewise doctor --verify-counters".to_owned(),
+    }
+}
+
 /// Every kind of doubt.
 pub fn doubts() -> Vec<Doubt> {
     let text = |text: &str| text.to_owned();
@@ -346,11 +354,7 @@ pub fn doubts() -> Vec<Doubt> {
             who: text("Redis (2024)"),
             program: text("redis-server"),
         },
-        Doubt::UnverifiedCounters {
-            metrics: vec![text("dtlb_walks_total")],
-            wrong: vec![text("dtlb_load_walks")],
-            command: text("hugewise doctor --verify-counters"),
-        },
+        unverified_counters(),
         Doubt::Warning {
             text: text("the record has no end"),
         },

@@ -196,7 +196,6 @@ mod tests {
         assert_eq!(pages.len(), 256);
     }
 
-    #[expect(clippy::disallowed_macros, reason = "a skipped check is named")]
     #[test]
     fn one_huge_page_is_mapped_at_every_place() {
         let backing = match Backing::new(Pages::Huge, 64) {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use hugewise_base::verification::Verification;
 use hugewise_observe::faults::Modes;
 use hugewise_tlb::misses::Analysis;
 
@@ -464,6 +465,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
             lost: false,
         },
         every: 1,
+        identities: Vec::new(),
         events: vec![crate::perf::open::Code {
             source: crate::perf::open::SOFTWARE,
             // PERF_COUNT_SW_PAGE_FAULTS_MIN

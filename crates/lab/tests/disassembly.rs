@@ -34,6 +34,8 @@ const X86_64: &[Row] = &[
     ("triad_sse2", &[("mulpd xmm", 4), ("addpd xmm", 4), ("movupd XMMWORD PTR", 4)]),
     ("triad_avx2", &[("vmulpd ymm", 4), ("vaddpd ymm", 4), ("vmovupd YMMWORD PTR", 4)]),
     ("triad_avx512", &[("vmulpd zmm", 4), ("vaddpd zmm", 4), ("vmovupd ZMMWORD PTR", 4)]),
+    ("read_pages", &[("imul", 2), ("add", 2), ("and", 1), ("mov ", 2), ("dec", 1), ("jne", 1), ("", 9)]),
+    ("write_pages", &[("imul", 2), ("add", 2), ("and", 1), ("mov ", 2), ("mov QWORD PTR", 1), ("dec", 1), ("jne", 1), ("", 9)]),
 ];
 
 /// Instructions of x86_64 that are complete loops.
@@ -60,6 +62,8 @@ const AARCH64: &[Row] = &[
     ("modify_word", &[("ldp x", 1), ("add x9, x9, #0x1", 1), ("add x10, x10, #0x1", 1), ("stp x", 1)]),
     ("modify_neon", &[("ldp q", 2), ("sub v", 4), ("stp q", 2)]),
     ("triad_neon", &[("ldp q", 2), ("fmul v", 2), ("fadd v", 2), ("stp q", 1)]),
+    ("read_pages", &[("madd", 1), ("add", 1), ("and", 1), ("mul", 1), ("ldr x", 1), ("subs", 1), ("b.ne", 1), ("", 7)]),
+    ("write_pages", &[("madd", 1), ("add", 1), ("and", 1), ("mul", 1), ("str x", 1), ("subs", 1), ("b.ne", 1), ("", 7)]),
 ];
 
 /// One instruction: its address and its text, with single spaces.
@@ -67,11 +71,12 @@ type Instruction = (u64, String);
 
 /// The functions of the modules with loops, by their last names.
 fn functions(listing: &str) -> BTreeMap<String, Vec<Instruction>> {
-    const ROOMS: [&str; 4] = [
+    const ROOMS: [&str; 5] = [
         "kernels::x86::blocks::",
         "kernels::x86::",
         "kernels::arm::",
         "latency::cycle::",
+        "tlb::data::",
     ];
     let mut functions = BTreeMap::new();
     let mut open: Option<(String, Vec<Instruction>)> = None;

@@ -255,6 +255,14 @@ fn arms() -> Vec<Arm> {
     ]
 }
 
+fn unverified_counters() -> Doubt {
+    Doubt::UnverifiedCounters {
+        metrics: vec!["dtlb_walks_total".to_owned()],
+        wrong: vec!["dtlb_load_walks".to_owned()],
+        command: "hugewise doctor --verify-counters".to_owned(),
+    }
+}
+
 /// Every kind of doubt.
 pub fn doubts() -> Vec<Doubt> {
     [doubts_of_trials(), doubts_of_policies()].concat()
@@ -359,11 +367,7 @@ fn doubts_of_policies() -> Vec<Doubt> {
             who: text("Redis (2024)"),
             program: text("redis-server"),
         },
-        Doubt::UnverifiedCounters {
-            metrics: vec![text("dtlb_walks_total")],
-            wrong: vec![text("dtlb_load_walks")],
-            command: text("hugewise doctor --verify-counters"),
-        },
+        unverified_counters(),
         Doubt::Warning {
             text: text("the record has no end"),
         },

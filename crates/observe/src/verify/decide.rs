@@ -308,12 +308,10 @@ fn reason(event: &CountedEvent) -> Missing {
 
 /// Returns true if all tests are right and a dead counter would fail one, false if a test is wrong, and otherwise `None`.
 fn verdict(tests: &[Test]) -> Option<bool> {
-    use TestResult::{NotProportional, Right, TooFew, TooMany};
-    let wrong = |test: &Test| matches!(test.result, TooFew | TooMany | NotProportional);
-    if tests.iter().any(wrong) {
+    if tests.iter().any(Test::is_wrong) {
         return Some(false);
     }
-    let right = tests.iter().all(|test| test.result == Right);
+    let right = tests.iter().all(Test::is_right);
     (right && tests.iter().any(|test| test.positive)).then_some(true)
 }
 
@@ -380,6 +378,12 @@ impl Test {
     pub fn is_right(&self) -> bool {
         self.result == TestResult::Right
     }
+
+    /// Returns true if the count is wrong; an unclear one is neither.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        !matches!(self.result, TestResult::Right | TestResult::Unclear)
+    }
 }
 
 /// Compares rounds with limits; `None` if a round has no count.
@@ -394,7 +398,7 @@ fn test(on: &str, rounds: &[Round], limits: Limits, right: Expected) -> Option<T
     };
     let growth = right.is_positive().then(|| growth(rounds)).flatten();
     let result = match result(&rates, limits) {
-        TestResult::Right if growth.is_some_and(|it| !(DOUBLE.low..=DOUBLE.high).contains(&it)) => {
+        TestResult::Right if growth.is_some_and(|growth| !DOUBLE.contain(growth)) => {
             TestResult::NotProportional
         }
         other => other,

@@ -120,7 +120,7 @@ impl DecidedEvent {
             Fault::Resembles { kind } => {
                 format!("counts {kind} instead of {}", plain(&self.kind))
             }
-            Fault::Other => match self.tests.iter().find(|test| !test.is_right()) {
+            Fault::Other => match self.tests.iter().find(|test| test.is_wrong()) {
                 Some(test) => format!(
                     "{} per access in {}, where {} to {} is right",
                     three_digits(test.per_access),

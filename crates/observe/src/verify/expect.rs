@@ -31,6 +31,14 @@ pub struct Limits {
     pub high: f64,
 }
 
+impl Limits {
+    /// Returns true if a value is within the limits.
+    #[must_use]
+    pub fn contain(self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
 /// The known figures of a loop from which limits follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopFigures {

@@ -30,8 +30,11 @@ pub(crate) const HEAD: u64 = 1 << 15;
 pub(crate) const ANONYMOUS: u64 = 1 << 12;
 const TAIL: u64 = 1 << 16;
 pub(crate) const THP: u64 = 1 << 22;
+pub(crate) const ZERO_PAGE: u64 = 1 << 24;
 /// The frame number in an entry of `/proc/PID/pagemap`.
 pub(crate) const FRAME: u64 = (1 << 55) - 1;
+/// The page is in memory, in an entry of `/proc/PID/pagemap`.
+pub(crate) const PRESENT_ENTRY: u64 = 1 << 63;
 /// The process is held meanwhile: after this time the question is given up.
 const LONGEST: Duration = Duration::from_millis(200);
 
@@ -142,6 +145,16 @@ pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
         .iter()
         .take_while(|&flags| flags & TAIL != 0);
     Some(1 + tails.count() as u64)
+}
+
+/// Returns how many entries of a page map from the first on are present with frames that follow each other.
+pub(crate) fn stretch(entries: &[u64]) -> usize {
+    let first = entries.first().map_or(0, |entry| entry & FRAME);
+    entries
+        .iter()
+        .zip(first..)
+        .take_while(|&(entry, frame)| entry & PRESENT_ENTRY != 0 && entry & FRAME == frame)
+        .count()
 }
 
 /// `count` words of eight bytes from the word `first` on; fewer at the end of the file.

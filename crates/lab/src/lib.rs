@@ -70,9 +70,11 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
 
-  steady --order chase|stream --mib N --out FILE [--huge]
+  steady --order chase|stream --mib N --out FILE [--huge] [--kind shared]
+         [--with churn|child|forks]
         read N MiB again and again until stdin closes, and write the units of work so far to
-        FILE; print `steady PID`, and at the end `units U same` if no word changed
+        FILE; print `steady PID`, and at the end `units U same` if no word changed; --with adds a
+        thread that maps and unmaps memory, a child, or children that come and go
 
   sites [--reads N] [--divide D] [--forks N]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two

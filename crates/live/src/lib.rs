@@ -8,7 +8,9 @@ mod answers;
 mod blocks;
 mod exposure;
 mod guard;
+mod latency;
 mod pace;
+mod resp;
 mod source;
 mod timing;
 
@@ -16,6 +18,8 @@ pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metric
 pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
+pub use latency::{Histogram, LatencySource, histogram_of_metrics, histogram_of_redis};
 pub use pace::{Call, Hold, Pace};
+pub use resp::Reply;
 pub use source::{FORMS as SOURCE_FORMS, Place, Source};
 pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

@@ -490,6 +490,7 @@ pub fn live() -> Answer {
                 why: Skip::Locked,
                 blocks: 7,
             }],
+            latency: None,
             period_seconds: 0.6,
             settle_seconds: 0.05,
             switch_seconds: vec![0.041, 0.163],

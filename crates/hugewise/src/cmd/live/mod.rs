@@ -9,7 +9,7 @@ use clap::Args;
 use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Purpose;
-use hugewise_live::{Guard, Source};
+use hugewise_live::{Guard, LatencySource, Source};
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -21,6 +21,7 @@ use crate::turn::{self, Wait};
 
 mod calibrate;
 mod guards;
+mod latency;
 mod period;
 mod preview;
 mod rounds;
@@ -28,6 +29,8 @@ mod session;
 mod unit;
 mod work;
 
+use latency::Latency;
+use period::Sources;
 use session::Session;
 use unit::Unit;
 
@@ -72,6 +75,14 @@ pub struct Arguments {
     /// calls if there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
+
+    /// Latency of its requests, e.g. redis:6379
+    ///
+    /// Adds the median and the 99th percentile of each period to the report; they do not decide. The source is a
+    /// histogram of the application: redis:PORT (Redis 7; #get for one command), or http://HOST/PATH#METRIC (text of
+    /// Prometheus, METRIC without _bucket).
+    #[arg(long, value_name = "SOURCE")]
+    latency: Option<LatencySource>,
 
     /// End if this holds, e.g. 'work_per_second < 100'
     ///
@@ -156,10 +167,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.dry_run {
         return preview::show(&root, &unit, arguments);
     }
-    let mut counter = work::choose(&root, &unit, arguments)?;
+    let mut sources = Sources {
+        work: work::choose(&root, &unit, arguments)?,
+        latency: arguments.latency.as_ref().map(Latency::open).transpose()?,
+    };
     let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
     let mut session = Session::begin(&root, &unit, arguments)?;
-    let ended = rounds::run(&root, &unit, &mut counter, &mut session, arguments, &stop);
+    let ended = rounds::run(&root, &unit, &mut sources, &mut session, arguments, &stop);
     let left = session.end();
     drop(turn);
     rounds::report(ended?, left, arguments)

@@ -15,13 +15,12 @@ use hugewise_experiment::run::record::{End, Record, StopReason};
 use hugewise_linux::live::{Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{Times, times};
+use hugewise_live::{SOURCE_FORMS, Times, times};
 
 use super::guards::Guards;
-use super::period::{Lengths, Place, measure};
+use super::period::{Lengths, Place, Sources, measure};
 use super::session::Session;
 use super::unit::Unit;
-use super::work::Counter;
 use super::{Arguments, calibrate, halted};
 use crate::exit::Exit;
 use crate::experiment::beginning::Beginning;
@@ -49,7 +48,7 @@ pub(super) struct Ended {
 pub(super) fn run(
     root: &Root,
     unit: &Unit,
-    counter: &mut Counter,
+    sources: &mut Sources,
     session: &mut Session<'_>,
     arguments: &Arguments,
     stop: &Interrupt,
@@ -57,7 +56,7 @@ pub(super) fn run(
     let began = Instant::now();
     let seed = arguments.seed.unwrap_or_else(unix_ms);
     let mut guards = Guards::begin(root, unit, &arguments.guard)?;
-    let calibration = calibrate::calibrate(root, unit, counter, session, stop);
+    let calibration = calibrate::calibrate(root, unit, &mut sources.work, session, stop);
     let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
     warn_of_stalls(longest, arguments);
     session.refresh()?;
@@ -72,7 +71,7 @@ pub(super) fn run(
     let times = times(
         &calibration,
         total,
-        counter.least_period(),
+        sources.work.least_period(),
         arguments.period,
     );
     if times.share < 1.0 {
@@ -80,7 +79,7 @@ pub(super) fn run(
             .thin(times.share, seed)
             .map_err(|halt| halted(&halt))?;
     }
-    let plan = plan(unit, counter, session, arguments, times, seed);
+    let plan = plan(unit, sources, session, arguments, times, seed);
     tell(unit, &plan, arguments);
     let header = conduct::header(paths::host(root)?, plan.clone(), realisations());
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
@@ -92,7 +91,7 @@ pub(super) fn run(
     let mut rounds = Rounds {
         root,
         unit,
-        counter,
+        sources,
         session,
         guards: &mut guards,
         lengths: Lengths {
@@ -116,10 +115,13 @@ pub(super) fn run(
     };
     if recorder.is_empty() {
         recorder.discard();
-        return Err(halted(&match reason {
-            StopReason::ProcessEnded => Halt::Ended,
-            _ => Halt::Interrupted,
-        }));
+        return Err(match reason {
+            StopReason::ProcessEnded => halted(&Halt::Ended),
+            StopReason::MemoryShort => {
+                crate::exit::refused("nothing was measured: free memory ran short")
+            }
+            _ => halted(&Halt::Interrupted),
+        });
     }
     Ok(Ended { recorder, reason })
 }
@@ -164,7 +166,7 @@ fn realisations() -> BTreeMap<String, Realisation> {
 
 fn plan(
     unit: &Unit,
-    counter: &Counter,
+    sources: &Sources,
     session: &Session<'_>,
     arguments: &Arguments,
     times: Times,
@@ -201,9 +203,10 @@ fn plan(
             pids: unit.pids(),
             cgroup: unit.cgroup.clone(),
             work: WorkOfPlan {
-                source: counter.source().to_string(),
-                unit: counter.source().unit(),
+                source: sources.work.source().to_string(),
+                unit: sources.work.source().unit(),
             },
+            latency: sources.latency.as_ref().map(|it| it.source().to_string()),
             period_seconds: times.period,
             settle_seconds: times.settle,
             huge_page_bytes: unit.huge_bytes,
@@ -253,7 +256,7 @@ fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
 struct Rounds<'a, 'b, 'c> {
     root: &'a Root,
     unit: &'a Unit,
-    counter: &'a mut Counter,
+    sources: &'a mut Sources,
     session: &'a mut Session<'b>,
     guards: &'a mut Guards<'c>,
     lengths: Lengths,
@@ -269,6 +272,9 @@ impl Rounds<'_, '_, '_> {
         for round in 0..plan.bounds.max_rounds {
             if let Some(reason) = self.round(plan, round, recorder)? {
                 return Ok(reason);
+            }
+            if !has_grown(recorder.record()) {
+                return Err(self.no_growth());
             }
             let left = self.rounds_left(round + 1, plan);
             let so_far = compare::progress(recorder.record(), left).map_err(crate::exit::usage)?;
@@ -316,7 +322,7 @@ impl Rounds<'_, '_, '_> {
             let measured = measure(
                 self.root,
                 self.unit,
-                self.counter,
+                self.sources,
                 self.session,
                 place,
                 self.lengths,
@@ -336,6 +342,15 @@ impl Rounds<'_, '_, '_> {
             }
         }
         Ok(None)
+    }
+
+    /// The error of a count that does not grow.
+    fn no_growth(&self) -> anyhow::Error {
+        crate::exit::usage(format!(
+            "{} did not grow in a round, so there is nothing to compare; name another source with --work: \
+             {SOURCE_FORMS}",
+            self.sources.work.source()
+        ))
     }
 
     /// The pages of a policy; those of a placebo are small.
@@ -362,6 +377,12 @@ impl Rounds<'_, '_, '_> {
             Ok(so_far_text(record.compared_rounds(), &rows))
         })
     }
+}
+
+/// Returns true if work was counted in a period, or could not be counted.
+fn has_grown(record: &Record) -> bool {
+    let mut trials = record.trials.iter();
+    trials.any(|trial| trial.value(LiveMetric::WorkPerSecond) != Some(0.0))
 }
 
 fn reason(halt: &Halt) -> StopReason {

@@ -74,9 +74,11 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         go around N places, S pages apart (0: one line), in a fixed order: A accesses for
         each line `A` on stdin, then print `done`; print `tlb PID INSTRUCTIONS` first
 
-  steady --order chase|stream --mib N --out FILE [--huge] [--seconds S]
+  steady --order chase|stream --mib N --out FILE [--huge] [--seconds S] [--kind shared]
+         [--with churn|child|forks]
         read N MiB again and again until stdin closes or for S s, write the units of work so far to
-        FILE; print `steady PID`, and at the end `units U same` if no word changed
+        FILE; print `steady PID`, and at the end `units U same` if no word changed; --with adds a
+        thread that maps and unmaps memory, a child, or children that come and go
 
   sites [--reads N] [--divide D] [--forks N]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two

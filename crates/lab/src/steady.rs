@@ -1,4 +1,5 @@
-//! Endless work on fixed memory: a pointer chase that gains from huge pages, and a stream that does not.
+//! Work that never ends on memory that stays: a chase that gains from huge pages, and a stream that does not. Something
+//! else can go on in the same process.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -21,6 +22,28 @@ enum Order {
     Stream,
 }
 
+/// Whose memory it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Its own.
+    Private,
+    /// Shared memory without a file.
+    Shared,
+}
+
+/// Something else in the same process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Companion {
+    /// Nothing.
+    Nothing,
+    /// A thread maps, writes and unmaps memory all the time.
+    Churn,
+    /// A child maps the same pages until the process ends.
+    Child,
+    /// Such a child comes and goes.
+    Forks,
+}
+
 /// Words read in one unit of work.
 const UNIT: usize = 1 << 12;
 /// The file of the count is written after this many units.
@@ -40,6 +63,18 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     };
     let mib = arguments.needed("--mib")?;
     let path = arguments.word("--out")?;
+    let kind = match arguments.word("--kind")?.as_deref() {
+        None | Some("private") => Kind::Private,
+        Some("shared") => Kind::Shared,
+        Some(_) => return Err(Trouble::Usage("--kind is private or shared".to_owned())),
+    };
+    let companion = match arguments.word("--with")?.as_deref() {
+        None => Companion::Nothing,
+        Some("churn") => Companion::Churn,
+        Some("child") => Companion::Child,
+        Some("forks") => Companion::Forks,
+        Some(_) => return Err(Trouble::Usage("--with is churn, child or forks".to_owned())),
+    };
     let advice = match arguments.switch("--huge") {
         true => Advice::Huge,
         false => Advice::None,
@@ -49,7 +84,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let path =
         path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
-    let words = fill(mib, advice)?;
+    let words = fill(mib, kind, advice)?;
+    start(companion)?;
     let stop = match seconds {
         Some(seconds) => after(seconds),
         None => until_stdin_closes(),
@@ -77,18 +113,94 @@ fn next(at: usize, count: usize) -> u64 {
     (at as u64).wrapping_mul(FACTOR).wrapping_add(STEP) & mask
 }
 
-/// Allocates and fills `mib` MiB, which must be a power of two.
-fn fill(mib: usize, advice: Advice) -> Result<&'static mut [u64], Trouble> {
+/// Fills memory whose number of words is the power of two that fits.
+fn fill(mib: usize, kind: Kind, advice: Advice) -> Result<&'static mut [u64], Trouble> {
     let bytes = mib.checked_mul(1 << 20).filter(|it| it.is_power_of_two());
     let bytes = bytes.ok_or_else(|| Trouble::Usage("--mib is a power of two".to_owned()))?;
-    let region = Region::fresh(bytes / page_bytes(), Align::Huge, advice)?;
+    let start = match kind {
+        Kind::Private => Region::fresh(bytes / page_bytes(), Align::Huge, advice)?.start(),
+        Kind::Shared => map(bytes, libc::MAP_SHARED)?,
+    };
     let count = bytes / size_of::<u64>();
-    // SAFETY: the region is ours, writable, aligned, zero, of this length, and never unmapped.
-    let words = unsafe { std::slice::from_raw_parts_mut(region.start().cast::<u64>(), count) };
+    // SAFETY: the memory is ours, writable, aligned, zero, of this length, and never unmapped.
+    let words = unsafe { std::slice::from_raw_parts_mut(start.cast::<u64>(), count) };
     for (at, word) in words.iter_mut().enumerate() {
         *word = next(at, count);
     }
     Ok(words)
+}
+
+/// Maps memory without a file.
+fn map(bytes: usize, kind: libc::c_int) -> Result<*mut u8, Trouble> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = kind | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+    match start == libc::MAP_FAILED {
+        true => Err(Trouble::last("mapping memory")),
+        false => Ok(start.cast()),
+    }
+}
+
+/// Starts the companion. It ends with the process.
+fn start(companion: Companion) -> Result<(), Trouble> {
+    match companion {
+        Companion::Nothing => {}
+        Companion::Churn => {
+            std::thread::spawn(|| while churn().is_ok() {});
+        }
+        Companion::Child => {
+            fork()?;
+        }
+        Companion::Forks => {
+            std::thread::spawn(|| while come_and_go().is_ok() {});
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that churn maps at once: two huge pages of the usual size and something.
+const CHURN: usize = 5 << 20;
+/// How long a child lives that comes and goes, and the pause between two.
+const SHORT: Duration = Duration::from_millis(50);
+
+fn churn() -> Result<(), Trouble> {
+    let start = map(CHURN, libc::MAP_PRIVATE)?;
+    for offset in (0..CHURN).step_by(page_bytes()) {
+        // SAFETY: offset < CHURN, and the whole mapping is writable.
+        unsafe { start.add(offset).write_volatile(1) };
+    }
+    // SAFETY: the mapping is ours, and nothing refers to it.
+    unsafe { libc::munmap(start.cast(), CHURN) };
+    Ok(())
+}
+
+fn come_and_go() -> Result<(), Trouble> {
+    let child = fork()?;
+    std::thread::sleep(SHORT);
+    // SAFETY: the child is ours, and was not waited for.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
+    }
+    std::thread::sleep(SHORT);
+    Ok(())
+}
+
+/// Starts a child that sleeps until it is killed, or this process ends.
+fn fork() -> Result<libc::pid_t, Trouble> {
+    // SAFETY: the child calls only prctl and pause, both safe after a fork.
+    match unsafe { libc::fork() } {
+        -1 => Err(Trouble::last("starting a child")),
+        // SAFETY: as above.
+        0 => unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            loop {
+                libc::pause();
+            }
+        },
+        child => Ok(child),
+    }
 }
 
 fn work(order: Order, words: &[u64], file: &File, stop: &AtomicBool) -> Result<u64, Trouble> {

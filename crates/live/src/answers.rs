@@ -52,6 +52,15 @@ fn number(text: &str) -> Result<f64, String> {
 /// # Errors
 /// No series fits, or a value is no number.
 pub fn sample_of_metrics(text: &str, metric: &str) -> Result<f64, String> {
+    let series = series_of_metrics(text, metric)?;
+    Ok(series.iter().map(|(_, value)| value).sum())
+}
+
+/// Returns the labels and the value of each series that fits.
+pub(crate) fn series_of_metrics<'a>(
+    text: &'a str,
+    metric: &str,
+) -> Result<Vec<(&'a str, f64)>, String> {
     let (name, labels) = split_labels(metric);
     let wanted: Vec<&str> = labels
         .split(',')
@@ -60,15 +69,16 @@ pub fn sample_of_metrics(text: &str, metric: &str) -> Result<f64, String> {
         .collect();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let fitting = lines.filter_map(|line| series(line, name, &wanted));
-    let values: Vec<f64> = fitting.map(number).collect::<Result<_, _>>()?;
-    match values.is_empty() {
+    let fitting = fitting.map(|(labels, value)| Ok((labels, number(value)?)));
+    let all: Vec<(&str, f64)> = fitting.collect::<Result<_, String>>()?;
+    match all.is_empty() {
         true => Err(format!("no series {metric}")),
-        false => Ok(values.iter().sum()),
+        false => Ok(all),
     }
 }
 
-/// Returns the value of a line, if it is of this name and has all of these labels.
-fn series<'a>(line: &'a str, name: &str, wanted: &[&str]) -> Option<&'a str> {
+/// Returns the labels and the value of a line, if it is of this name and has all of these labels.
+fn series<'a>(line: &'a str, name: &str, wanted: &[&str]) -> Option<(&'a str, &'a str)> {
     let rest = line.strip_prefix(name)?;
     let (labels, value) = match rest.strip_prefix('{') {
         Some(rest) => rest.rsplit_once('}')?,
@@ -80,7 +90,7 @@ fn series<'a>(line: &'a str, name: &str, wanted: &[&str]) -> Option<&'a str> {
         return None;
     }
     // A time may follow the value.
-    value.split_ascii_whitespace().next()
+    Some((labels, value.split_ascii_whitespace().next()?))
 }
 
 fn split_labels(metric: &str) -> (&str, &str) {

@@ -50,17 +50,24 @@ impl Blocks {
     }
 }
 
-/// Returns the blocks of an address space whose pages were read.
+/// Returns the blocks of an address space whose pages were read. `huge` returns the huge ones among addresses.
 #[must_use]
-pub fn blocks(space: &Space) -> Blocks {
+pub fn blocks(space: &Space, huge: impl FnOnce(&[u64]) -> Vec<u64>) -> Blocks {
     let mut blocks = Blocks::default();
+    let mut able = Vec::new();
     for mapping in &space.mappings {
-        add(mapping, space, &mut blocks);
+        add(mapping, space, &mut able, &mut blocks);
     }
+    let huge = huge(&able);
+    let block = |start: u64| Block {
+        start,
+        is_huge: huge.binary_search(&start).is_ok(),
+    };
+    blocks.able = able.into_iter().map(block).collect();
     blocks
 }
 
-fn add(mapping: &Mapping, space: &Space, blocks: &mut Blocks) {
+fn add(mapping: &Mapping, space: &Space, able: &mut Vec<u64>, blocks: &mut Blocks) {
     let huge = space.huge_bytes;
     let whole = mapping.runs.iter().filter(|run| is_whole(run, huge));
     for run in whole {
@@ -69,11 +76,7 @@ fn add(mapping: &Mapping, space: &Space, blocks: &mut Blocks) {
         match why {
             Some(why) => blocks.skip(why, count),
             None => {
-                let is_huge = run.pages.huge.unwrap_or(0) > 0;
-                let starts = (0..count).map(|index| run.start + index * huge);
-                blocks
-                    .able
-                    .extend(starts.map(|start| Block { start, is_huge }));
+                able.extend((0..count).map(|index| run.start + index * huge));
             }
         }
     }

@@ -8,8 +8,10 @@ mod answers;
 mod blocks;
 mod exposure;
 mod guard;
+mod latency;
 mod pace;
 mod placebo;
+mod resp;
 mod source;
 mod timing;
 
@@ -17,7 +19,9 @@ pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metric
 pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
+pub use latency::{Histogram, LatencySource, histogram_of_metrics, histogram_of_redis};
 pub use pace::{Call, Hold, Pace};
 pub use placebo::Placebos;
+pub use resp::Reply;
 pub use source::{FORMS as SOURCE_FORMS, Place, Source};
 pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

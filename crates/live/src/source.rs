@@ -83,7 +83,7 @@ impl Place {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (place, field) = match text.split_once('#') {
             Some((_, "")) => return Err("it names no field behind #".to_owned()),
             Some((place, field)) => (place, Some(field.to_owned())),
@@ -187,7 +187,7 @@ impl FromStr for Source {
                     .unwrap_or(text)
                     .to_owned(),
             }),
-            ("http", _) => http(text),
+            ("http", _) => metric_of_url(text).map(|(url, metric)| Self::Http { url, metric }),
             ("cmd", "") => Err("write cmd:COMMAND".to_owned()),
             ("cmd", line) => Ok(Self::Command {
                 line: line.to_owned(),
@@ -217,7 +217,8 @@ impl FromStr for Source {
     }
 }
 
-fn http(text: &str) -> Result<Source, String> {
+/// Returns the address and the metric of `http://HOST/PATH#METRIC`.
+pub(crate) fn metric_of_url(text: &str) -> Result<(String, String), String> {
     let (url, metric) = text.split_once('#').unwrap_or((text, ""));
     if !url.starts_with("http://") {
         return Err("write http://HOST[:PORT]/PATH#METRIC".to_owned());
@@ -225,10 +226,7 @@ fn http(text: &str) -> Result<Source, String> {
     if metric.is_empty() {
         return Err("it names no metric behind #".to_owned());
     }
-    Ok(Source::Http {
-        url: url.to_owned(),
-        metric: metric.to_owned(),
-    })
+    Ok((url.to_owned(), metric.to_owned()))
 }
 
 fn usdt(text: &str) -> Result<Source, String> {

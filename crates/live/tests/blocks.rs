@@ -91,7 +91,7 @@ fn space(mappings: Vec<Mapping>) -> Space {
 fn why(kind: MappingKind, permissions: &[u8; 4], flags: &[&str], pages: Pages) -> Option<Skip> {
     let start = 8 * HUGE;
     let one = mapping(start, kind, *permissions, flags, vec![run(start, 1, pages)]);
-    let found = blocks(&space(vec![one]));
+    let found = blocks(&space(vec![one]), |_| Vec::new());
     assert_eq!(found.able.len() + found.skipped.len(), 1, "{found:?}");
     found.skipped.keys().next().copied()
 }
@@ -101,7 +101,7 @@ fn private_memory_that_is_all_there_is_switched() {
     let start = 4 * HUGE;
     let runs = vec![run(start, 2, full(0)), run(start + 2 * HUGE, 1, full(512))];
     let heap = mapping(start, MappingKind::Heap, *b"rw-p", &["rd", "wr"], runs);
-    let found = blocks(&space(vec![heap]));
+    let found = blocks(&space(vec![heap]), |_| vec![6 * HUGE]);
     let expected = [(4, false), (5, false), (6, true)].map(|(index, is_huge)| Block {
         start: index * HUGE,
         is_huge,
@@ -204,7 +204,7 @@ fn a_block_that_the_mapping_cuts_off_is_none() {
         pages: full(0),
     };
     let one = mapping(start, MappingKind::Anonymous, *b"rw-p", &[], vec![cut]);
-    let found = blocks(&space(vec![one]));
+    let found = blocks(&space(vec![one]), |_| Vec::new());
     assert!(found.able.is_empty() && found.skipped.is_empty());
 }
 

@@ -4,6 +4,7 @@
 mod sample;
 
 mod blocks;
+mod latency;
 mod placebo;
 mod sources;
 mod times;

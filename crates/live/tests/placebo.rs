@@ -51,6 +51,7 @@ fn plan(seed: u64) -> Plan {
                 source: "redis:6379".to_owned(),
                 unit: "commands".to_owned(),
             },
+            latency: None,
             period_seconds: 0.6,
             settle_seconds: 0.05,
             huge_page_bytes: 2 << 20,

@@ -18,6 +18,7 @@ pub mod faults;
 #[cfg(feature = "fleet")]
 pub mod fleet;
 pub mod history;
+mod inside;
 pub mod inspect;
 #[cfg(feature = "live")]
 pub mod live;

@@ -10,6 +10,7 @@ use hugewise_experiment::run::record::Record;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 
+use super::inside;
 use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
@@ -17,7 +18,7 @@ use crate::experiment::plan::realise_all;
 use crate::experiment::report::ReportFiles;
 use crate::experiment::rounds::LongRuns;
 use crate::experiment::stdin::{Input, with_input};
-use crate::experiment::{continuation, inside, preview, recorder, records};
+use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
 use crate::output::Output;
 use crate::stderr::message;

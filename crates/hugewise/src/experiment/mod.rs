@@ -15,9 +15,6 @@ pub mod workload;
 /// The surroundings of a command in a trial.
 pub mod launch;
 
-/// An experiment inside long runs.
-pub mod inside;
-
 /// What runtimes make of the settings of a policy.
 pub mod runtimes;
 

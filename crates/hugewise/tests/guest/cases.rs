@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use super::capability::Capability;
 use super::ground::Ground;
 use super::report::{self, Outcome};
-use super::{attribute, collapse, doctor, faults, run, trace, watched, yama};
+use super::{attribute, collapse, doctor, faults, live, run, trace, watched, yama};
 
 /// A condition that must hold.
 pub struct Case {
@@ -130,6 +130,11 @@ const CASES: &[Case] = &[
         name: "collapse: refused in the kernel's words",
         needs: &[Capability::Thp, Capability::Root],
         test: collapse::refused_in_words,
+    },
+    Case {
+        name: "live: switched, and put back as found",
+        needs: &[Capability::Root, Capability::Thp, Capability::Collapse],
+        test: live::switched_and_put_back,
     },
     Case {
         name: "attribute: planted sites, their order and lines",

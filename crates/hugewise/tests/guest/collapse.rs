@@ -84,13 +84,13 @@ impl Drop for Held {
     }
 }
 
-/// Unadvised memory stays small while this lives.
-struct OnlyAdvised {
+/// Memory that nobody advises stays small while this lives.
+pub(super) struct OnlyAdvised {
     was: String,
 }
 
 impl OnlyAdvised {
-    fn set() -> Self {
+    pub(super) fn set() -> Self {
         let text = fs::read_to_string(ENABLED).unwrap();
         let chosen = text
             .split('[')
@@ -108,7 +108,8 @@ impl Drop for OnlyAdvised {
     }
 }
 
-fn anon_huge_bytes(pid: u32) -> u64 {
+/// Bytes of anonymous memory of a process that a PMD maps.
+pub(super) fn anon_huge_bytes(pid: u32) -> u64 {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let line = rollup
         .lines()

@@ -17,6 +17,7 @@ mod doctor;
 mod expectation;
 mod faults;
 mod ground;
+mod live;
 mod report;
 mod run;
 mod suites;

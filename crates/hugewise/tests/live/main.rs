@@ -13,23 +13,35 @@ mod program;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
-use harness::{Case, is_root, lab, one_at_a_time, skip, wait_until};
-use serde_json::Value;
+use harness::{Case, is_root, lab};
+
+mod latency;
+mod pages;
+mod planted;
+mod sources;
 
 /// Why pages cannot be switched here.
 fn obstacle() -> Option<&'static str> {
-    let scan = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut parts = scan.split('.').filter_map(|it| it.parse::<u32>().ok());
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut parts = release.split('.').filter_map(|it| it.parse::<u32>().ok());
     let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     match std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled") {
         _ if !is_root() => Some("needs root"),
-        _ if version < (6, 7) => Some("no PAGEMAP_SCAN before Linux 6.7"),
+        _ if version < (6, 1) => Some("no MADV_COLLAPSE before Linux 6.1"),
         Err(_) => Some("no transparent huge pages"),
         Ok(text) if text.contains("[always]") => Some("enabled is `always`"),
         Ok(_) => None,
     }
+}
+
+/// Has the kernel free blocks of the huge-page size, which caches may have taken: a process with huge pages comes and goes.
+fn make_room() {
+    let mut room = Command::new(lab());
+    room.args(["steady", "--order", "stream", "--mib", "256", "--huge"]);
+    room.args(["--out", "/dev/null"]);
+    let ended = room.stdin(Stdio::null()).stdout(Stdio::null()).status();
+    assert!(ended.is_ok_and(|it| it.success()));
 }
 
 /// A process that works on memory that stays.
@@ -39,10 +51,23 @@ struct Steady {
 }
 
 impl Steady {
+    /// Begins one with 64 MiB.
     fn begin(case: &Case, order: &str, flags: &[&str]) -> Self {
+        Self::of_size(case, 64, order, flags)
+    }
+
+    fn of_size(case: &Case, mib: u32, order: &str, flags: &[&str]) -> Self {
+        make_room();
         let count = case.path("count");
         let mut child = Command::new(lab())
-            .args(["steady", "--order", order, "--mib", "64", "--out"])
+            .args([
+                "steady",
+                "--order",
+                order,
+                "--mib",
+                &mib.to_string(),
+                "--out",
+            ])
             .arg(&count)
             .args(flags)
             .stdin(Stdio::piped())
@@ -56,6 +81,15 @@ impl Steady {
             .expect("a line");
         assert_eq!(line.trim(), format!("steady {}", child.id()));
         Self { child, count }
+    }
+
+    /// Begins one with 64 MiB, all of it huge. Nothing advises it, so khugepaged leaves it alone.
+    fn huge_without_advice(case: &Case, order: &str) -> Self {
+        let steady = Self::begin(case, order, &[]);
+        let pid = steady.child.id().to_string();
+        let mut collapse = case.hugewise();
+        collapse.args(["collapse", &pid]).assert().success();
+        steady
     }
 
     fn work(&self) -> String {
@@ -86,155 +120,4 @@ impl Steady {
 fn assert_unchanged(steady: Steady) {
     let (status, text) = steady.end();
     assert!(status.success() && text.trim().ends_with(" same"), "{text}");
-}
-
-#[test]
-fn periods_have_their_pages_and_the_found_ones_come_back() {
-    const NAME: &str = "periods_have_their_pages_and_the_found_ones_come_back";
-    if let Some(why) = obstacle() {
-        return skip(NAME, why);
-    }
-    let _turn = one_at_a_time();
-    let case = Case::new();
-    let steady = Steady::begin(&case, "chase", &["--huge"]);
-    let before = steady.huge();
-    assert!(before >= 64 << 20, "{before}");
-    let pid = steady.child.id().to_string();
-    let work = steady.work();
-    let out = case.path("record.jsonl");
-    let out = out.to_str().expect("text");
-    let output = case
-        .hugewise()
-        .args([
-            "live",
-            &pid,
-            "--work",
-            &work,
-            "--period",
-            "100ms",
-            "--max-rounds",
-            "2",
-        ])
-        .args([
-            "--format", "json", "--out", out, "--wait", "5m", "--seed", "7",
-        ])
-        .output()
-        .expect("hugewise");
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(steady.huge(), before);
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let live = &report["plan"]["live"];
-    assert_eq!(live["blocks"].as_u64(), Some(32));
-    assert_eq!(live["found_huge"].as_u64(), Some(32));
-    for (policy, bytes) in [("huge", 64 << 20), ("small", 0)] {
-        for end in ["huge_anon_begin_bytes", "huge_anon_end_bytes"] {
-            let read = harness::readings(&report, policy, end);
-            assert!(read.len() >= 5, "{read:?}");
-            assert!(
-                read.iter().all(|it| *it == f64::from(bytes)),
-                "{policy} {end} {read:?}"
-            );
-        }
-    }
-    let work = harness::readings(&report, "huge", "cpu_work_per_second");
-    assert!(work.iter().all(|it| *it > 0.0), "{work:?}");
-    let again = case
-        .hugewise()
-        .args(["report", out, "--format", "json"])
-        .output()
-        .expect("report");
-    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
-    assert_eq!(again["answer"]["claims"], report["answer"]["claims"]);
-    assert_eq!(
-        again["answer"]["switchback"]["pids"][0].as_u64(),
-        pid.parse().ok()
-    );
-    assert_unchanged(steady);
-}
-
-#[test]
-fn a_killed_experiment_leaves_the_pages_as_they_were_found() {
-    const NAME: &str = "a_killed_experiment_leaves_the_pages_as_they_were_found";
-    if let Some(why) = obstacle() {
-        return skip(NAME, why);
-    }
-    let _turn = one_at_a_time();
-    let case = Case::new();
-    let steady = Steady::begin(&case, "stream", &[]);
-    let pid = steady.child.id().to_string();
-    assert_eq!(steady.huge(), 0);
-    let out = case.path("record.jsonl");
-    let mut live = case.plain();
-    live.args([
-        "live",
-        &pid,
-        "--work",
-        &steady.work(),
-        "--period",
-        "300ms",
-        "--wait",
-        "5m",
-    ]);
-    let live = live
-        .arg("--out")
-        .arg(&out)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut live = live.expect("hugewise");
-    wait_until("memory is huge", || steady.huge() > 0);
-    live.kill().expect("a kill");
-    live.wait().expect("an end");
-    wait_until("memory is small again", || steady.huge() == 0);
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(steady.huge(), 0);
-    assert_unchanged(steady);
-}
-
-#[test]
-fn a_user_without_the_right_is_told_which() {
-    const NAME: &str = "a_user_without_the_right_is_told_which";
-    if let Some(why) = obstacle() {
-        return skip(NAME, why);
-    }
-    let case = Case::new();
-    let steady = Steady::begin(&case, "stream", &[]);
-    let pid = steady.child.id().to_string();
-    let refused = case
-        .hugewise_as_nobody()
-        .args(["live", &pid])
-        .output()
-        .expect("hugewise");
-    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(
-        said.contains("CAP_SYS_NICE") && said.contains("CAP_SYS_PTRACE"),
-        "{said}"
-    );
-    assert_eq!(steady.huge(), 0);
-    assert_unchanged(steady);
-}
-
-#[test]
-fn a_preview_changes_nothing() {
-    const NAME: &str = "a_preview_changes_nothing";
-    if let Some(why) = obstacle() {
-        return skip(NAME, why);
-    }
-    let case = Case::new();
-    let steady = Steady::begin(&case, "stream", &["--huge"]);
-    let before = steady.huge();
-    let pid = steady.child.id().to_string();
-    let arguments = ["live", &pid, "--dry-run", "--format", "json"];
-    let output = case.hugewise().args(arguments).output().expect("hugewise");
-    let preview: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(preview["switched_bytes"].as_u64(), Some(64 << 20));
-    assert_eq!(preview["huge_bytes"].as_u64(), Some(64 << 20));
-    assert!(
-        preview["to_huge_seconds"]
-            .as_f64()
-            .is_some_and(|it| it > 0.0)
-    );
-    assert_eq!(steady.huge(), before);
-    assert_unchanged(steady);
 }

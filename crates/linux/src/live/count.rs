@@ -95,17 +95,19 @@ pub fn instructions(threads: &[u32]) -> Result<Counts, Missing> {
 /// There is no such call, or we may not see them.
 pub fn system_calls(root: &Root, names: &[String], threads: &[u32]) -> Result<Counts, Missing> {
     let events = TracepointFormats::find(root)?;
-    let paths: Vec<String> = match names {
-        [] => vec!["raw_syscalls/sys_exit".to_owned()],
-        names => names
-            .iter()
-            .map(|it| format!("syscalls/sys_enter_{it}"))
-            .collect(),
+    let named = |name: &String| match events.id(&format!("syscalls/sys_enter_{name}")) {
+        Err(Missing::NotSupported { .. }) => Err(Missing::not_supported(format!(
+            "a tracepoint of a system call {name}"
+        ))),
+        found => found,
+    };
+    let ids: Vec<u64> = match names {
+        [] => vec![events.id("raw_syscalls/sys_exit")?],
+        names => names.iter().map(named).collect::<Result<_, _>>()?,
     };
     let mut counters = Vec::new();
-    for path in paths {
-        let event = Tracepoint::with_id(events.id(&path)?);
-        counters.extend(open(&event, threads, Mode::All, |_| ())?);
+    for id in ids {
+        counters.extend(open(&Tracepoint::with_id(id), threads, Mode::All, |_| ())?);
     }
     Ok(Counts(counters))
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
+use hugewise_base::missing::Missing;
 use hugewise_experiment::run::plan::Skip;
 use hugewise_live::{Block, Blocks, blocks, shared_block};
 use hugewise_observe::address_space::{Sort, Space};
@@ -11,7 +12,8 @@ use super::switch::Pages;
 use crate::machine::root::Root;
 use crate::observe::address_space::{Depth, ReadError, read_space};
 use crate::observe::collapse::{Advice, CollapseTarget, Life, Lives, Unusable, advise};
-use crate::spawn::page_scan::{self, HUGE, PageFilter, ZERO};
+use crate::spawn::PageSizes;
+use crate::spawn::huge_blocks::HugeBlocks;
 
 /// Why the pages of a process cannot be switched.
 #[derive(Debug, thiserror::Error)]
@@ -27,12 +29,11 @@ pub enum Unfit {
         /// Why.
         error: ReadError,
     },
-    /// No source shows its huge blocks.
+    /// Its page map cannot be read.
     #[error(
-        "nothing tells which pages of process {pid} are huge: {why}; without that nothing can be \
-         put back"
+        "the page map of process {pid} cannot be read: {why}; without it nothing can be put back"
     )]
-    NoScan {
+    NoPageMap {
         /// The process.
         pid: u32,
         /// Why.
@@ -60,6 +61,7 @@ pub enum Unfit {
 pub struct Member {
     pid: u32,
     target: CollapseTarget,
+    seen: HugeBlocks,
     page_bytes: u64,
     huge_bytes: u64,
     means: SplitMeans,
@@ -76,9 +78,12 @@ impl Member {
         huge_bytes: u64,
         means: SplitMeans,
     ) -> Result<Self, Unusable> {
+        let target = CollapseTarget::open(pid)?;
+        let seen = HugeBlocks::find(target.pagemap()).map_err(unusable)?;
         Ok(Self {
             pid,
-            target: CollapseTarget::open(pid)?,
+            target,
+            seen,
             page_bytes,
             huge_bytes,
             means,
@@ -106,7 +111,7 @@ impl Member {
         let space = read_space(root, pid, self.page_bytes, huge, Depth::Pages)
             .map_err(|error| Unfit::Unread { pid, error })?;
         check(&space)?;
-        let mut found = blocks(&space);
+        let mut found = blocks(&space, |starts| self.huge(starts));
         found.drop_where(|block| self.why_shared(block));
         Ok(found)
     }
@@ -114,16 +119,15 @@ impl Member {
     /// Returns true if a page of a block is the shared zero page.
     #[must_use]
     pub fn has_zero_page(&self, start: u64) -> bool {
-        let wanted = PageFilter {
-            with: ZERO,
-            returned: ZERO,
-            ..PageFilter::default()
-        };
-        let mut found = false;
-        let block = start..start + self.huge_bytes;
-        // Without an answer the block counts as gone.
-        let _ = page_scan::scan_span(self.target.pagemap(), block, wanted, |_| found = true);
-        found
+        self.seen
+            .has_zero_page(self.target.pagemap(), start, self.page_sizes())
+    }
+
+    fn page_sizes(&self) -> PageSizes {
+        PageSizes {
+            page_bytes: self.page_bytes,
+            pmd_bytes: self.huge_bytes,
+        }
     }
 
     fn why_shared(&self, block: &Block) -> Option<Skip> {
@@ -134,7 +138,10 @@ impl Member {
             Ok(()) => {
                 let entries = bytes.as_chunks::<8>().0.iter();
                 let entries: Vec<u64> = entries.map(|it| u64::from_ne_bytes(*it)).collect();
-                shared_block(&entries)
+                match shared_block(&entries) {
+                    Some(Skip::Shared) if self.has_zero_page(block.start) => Some(Skip::ZeroFilled),
+                    why => why,
+                }
             }
             Err(_) => Some(Skip::NotPresent),
         }
@@ -150,12 +157,22 @@ fn check(space: &Space) -> Result<(), Unfit> {
     if process.thp_enabled == Some(false) {
         return Err(Unfit::SwitchedOff { pid });
     }
-    match space.read_with.page_scan.missing() {
-        Some(why) => Err(Unfit::NoScan {
+    let sources = &space.read_with;
+    match sources.page_map.missing() {
+        Some(why) if !sources.page_scan.is_read() => Err(Unfit::NoPageMap {
             pid,
             why: why.to_string(),
         }),
-        None => Ok(()),
+        _ => Ok(()),
+    }
+}
+
+fn unusable(missing: Missing) -> Unusable {
+    match missing {
+        Missing::NotPermitted { grant } => Unusable::NotPermitted { grant },
+        other => Unusable::NotSupported {
+            what: other.to_string(),
+        },
     }
 }
 
@@ -189,25 +206,8 @@ impl Pages for Member {
     }
 
     fn huge(&self, starts: &[u64]) -> Vec<u64> {
-        let (Some(first), Some(last)) = (starts.first(), starts.last()) else {
-            return Vec::new();
-        };
-        let wanted = PageFilter {
-            with: HUGE,
-            without: ZERO,
-            returned: HUGE,
-            ..PageFilter::default()
-        };
-        let mut huge = Vec::new();
-        let span = *first..last + self.huge_bytes;
-        // Without an answer nothing is known to be huge, and the caller finds the block not as wanted.
-        let _ = page_scan::scan_span(self.target.pagemap(), span, wanted, |region| {
-            let from = starts.partition_point(|start| *start < region.start);
-            let inside = starts[from..].iter();
-            let inside = inside.take_while(|start| **start + self.huge_bytes <= region.end);
-            huge.extend(inside.copied());
-        });
-        huge
+        self.seen
+            .huge(self.target.pagemap(), starts, self.page_sizes())
     }
 
     fn lives(&self) -> bool {

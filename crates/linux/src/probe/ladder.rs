@@ -198,28 +198,27 @@ fn simple(answer: Answer, what: &str, grant: &str) -> Said {
 
 /// Evaluates both directions of a switch, and the scan required to restore the state.
 fn switchback(answers: &Answers) -> Said {
-    let scan = || {
-        simple(
-            answers.pagemap_scan,
-            "ioctl PAGEMAP_SCAN (Linux 6.7)",
-            "ptrace access",
-        )
-    };
-    match answers.collapse_remote {
-        Answer::Accepted => match (answers.split, answers.pagemap_scan) {
-            (_, refused) if refused != Answer::Accepted => scan(),
-            (Answer::Empty, _) => not_supported("splitting a huge page by MADV_COLD"),
-            (split, _) => simple(
+    if answers.collapse_remote != Answer::Accepted {
+        return simple(
+            answers.collapse_remote,
+            "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
+            "CAP_SYS_NICE",
+        );
+    }
+    let has_frames = answers.frame_number.is_ok() && answers.page_flags.is_ok();
+    if answers.pagemap_scan.is_ok() || has_frames {
+        return match answers.split {
+            Answer::Empty => not_supported("splitting a huge page by MADV_COLD"),
+            split => simple(
                 split,
                 "MADV_COLLAPSE and MADV_COLD",
                 "a container that allows madvise",
             ),
-        },
-        refused => simple(
-            refused,
-            "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
-            "CAP_SYS_NICE",
-        ),
+        };
+    }
+    match answers.pagemap_scan {
+        Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted("ptrace access"),
+        _ => not_permitted("CAP_SYS_ADMIN, to see page frames (Linux before 6.7)"),
     }
 }
 

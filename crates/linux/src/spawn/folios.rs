@@ -30,9 +30,12 @@ pub(crate) const HEAD: u64 = 1 << 15;
 pub(crate) const ANONYMOUS: u64 = 1 << 12;
 const TAIL: u64 = 1 << 16;
 pub(crate) const THP: u64 = 1 << 22;
+pub(crate) const ZERO_PAGE: u64 = 1 << 24;
 /// The frame number in an entry of `/proc/PID/pagemap`.
 pub(crate) const FRAME: u64 = (1 << 55) - 1;
-/// The process is stopped during the count: after this time the count is abandoned.
+/// The page is in memory, in an entry of `/proc/PID/pagemap`.
+pub(crate) const PRESENT_ENTRY: u64 = 1 << 63;
+/// The process is held meanwhile: after this time the question is given up.
 const LONGEST: Duration = Duration::from_millis(200);
 
 /// Returns the bytes of present anonymous memory by folio size in KiB, without single pages and PMD-mapped memory.
@@ -142,7 +145,17 @@ pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
     Some(1 + tails.count() as u64)
 }
 
-/// Reads `count` words of eight bytes, starting with word `first`; fewer at the end of the file.
+/// Returns how many entries of a page map from the first on are present with frames that follow each other.
+pub(crate) fn stretch(entries: &[u64]) -> usize {
+    let first = entries.first().map_or(0, |entry| entry & FRAME);
+    entries
+        .iter()
+        .zip(first..)
+        .take_while(|&(entry, frame)| entry & PRESENT_ENTRY != 0 && entry & FRAME == frame)
+        .count()
+}
+
+/// `count` words of eight bytes from the word `first` on; fewer at the end of the file.
 pub(crate) fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
     let mut words = Words::default();
     words.read(file, first, count)?;

@@ -36,6 +36,7 @@ mod exit_reading;
 mod filters;
 pub(crate) mod folios;
 mod hook;
+pub(crate) mod huge_blocks;
 mod image;
 mod injector;
 mod keeper;

@@ -39,7 +39,7 @@ pub struct CountedEvent {
 
 /// Everything that the loops showed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct CountedEvents {
     /// The events.
     pub events: Vec<CountedEvent>,
     /// Events that the processor's table has and that could not be counted.
@@ -185,7 +185,7 @@ const EXTRAPOLATION: f64 = 0.2;
 /// Rounds that may disagree with the others.
 const ODD_ROUNDS: usize = 1;
 
-impl Counted {
+impl CountedEvents {
     /// Decides on every event, and on those that could not be counted.
     #[must_use]
     pub fn decide(&self) -> Vec<DecidedEvent> {

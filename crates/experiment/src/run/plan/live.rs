@@ -18,6 +18,9 @@ pub struct Live {
     pub cgroup: Option<String>,
     /// The count of work.
     pub work: Work,
+    /// The source of latencies, as `--latency` takes it, if one is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<String>,
     /// How long work is counted in a period.
     pub period_seconds: f64,
     /// The wait between a switch and the count.

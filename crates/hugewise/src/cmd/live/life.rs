@@ -8,15 +8,17 @@ use hugewise_live::Calibration;
 
 use super::Arguments;
 use super::guards::Guards;
+use super::latency::Latency;
+use super::period::Sources;
 use super::session::Session;
 use super::unit::Unit;
 use super::work::Counter;
 
-/// Processes, the count of their work, and their switched blocks.
+/// Processes, the sources of their work and latency, and their switched blocks.
 #[derive(Debug)]
 pub(super) struct Life<'a> {
     pub unit: Unit,
-    pub counter: Counter,
+    pub sources: Sources,
     pub guards: Guards<'a>,
     pub session: Session<'a>,
     /// The number of the start of the program; `None` for processes that ran before the experiment.
@@ -28,7 +30,11 @@ impl Life<'_> {
     /// switching takes half of the time at most. Its work changes with its input, and nobody waits for it.
     pub(super) fn period(&self, calibration: &Calibration) -> Option<Duration> {
         self.start?;
-        let period = self.counter.least_period().max(calibration.of_a_period());
+        let period = self
+            .sources
+            .work
+            .least_period()
+            .max(calibration.of_a_period());
         Some(Duration::from_secs_f64(period))
     }
 }
@@ -46,7 +52,10 @@ impl<'a> Life<'a> {
         Ok(Self {
             guards: Guards::begin(root, &unit, &arguments.guard)?,
             unit,
-            counter,
+            sources: Sources {
+                work: counter,
+                latency: arguments.latency.as_ref().map(Latency::open).transpose()?,
+            },
             session,
             start: None,
         })

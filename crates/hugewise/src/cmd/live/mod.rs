@@ -12,7 +12,7 @@ use hugewise_linux::live::{CpuUsage, Halt};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_live::{Guard, Source};
+use hugewise_live::{Guard, LatencySource, Source};
 
 use crate::exit::{self, Exit};
 use crate::experiment::rounds::Scout;
@@ -26,6 +26,7 @@ use crate::turn::{self, Wait};
 
 mod calibrate;
 mod guards;
+mod latency;
 mod life;
 mod period;
 mod preview;
@@ -88,6 +89,14 @@ pub struct Arguments {
     /// all the time, else system calls. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
+
+    /// Latency of its requests, e.g. redis:6379
+    ///
+    /// Adds the median and the 99th percentile of each period to the report; they do not decide. The source is a
+    /// histogram of the application: redis:PORT (Redis 7; #get for one command), or http://HOST/PATH#METRIC (text of
+    /// Prometheus, METRIC without _bucket).
+    #[arg(long, value_name = "SOURCE")]
+    latency: Option<LatencySource>,
 
     /// End if this holds, e.g. 'work_per_second < 100'
     ///

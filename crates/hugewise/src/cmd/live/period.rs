@@ -9,7 +9,9 @@ use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Readings, Tria
 use hugewise_linux::live::{CpuUsage, Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
+use hugewise_live::Histogram;
 
+use super::latency::{self, Latency};
 use super::session::{Move, Session};
 use super::unit::Unit;
 use super::work::Counter;
@@ -23,6 +25,21 @@ pub(super) struct Place<'a> {
     pub slot: Slot,
     pub policy: &'a str,
     pub work: Work,
+}
+
+/// The sources that `live` reads at both ends of a period.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// The count of work.
+    pub work: Counter,
+    /// The latency of requests, with `--latency`.
+    pub latency: Option<Latency>,
+}
+
+impl Sources {
+    fn histogram(&mut self) -> Option<Result<Histogram, String>> {
+        self.latency.as_mut().map(Latency::read)
+    }
 }
 
 /// The times of a period.
@@ -85,7 +102,7 @@ impl Moment {
 pub(super) fn measure(
     root: &Root,
     unit: &Unit,
-    counter: &mut Counter,
+    sources: &mut Sources,
     session: &mut Session<'_>,
     place: Place<'_>,
     lengths: Lengths,
@@ -96,9 +113,11 @@ pub(super) fn measure(
     let started_unix_ms = unix_ms();
     let (_, huge) = session.huge_now();
     let usage = CpuUsage::read(root, &unit.pids());
-    let begin = Moment::now(root, unit, counter);
+    let latency = sources.histogram();
+    let begin = Moment::now(root, unit, &mut sources.work);
     stop.wait(lengths.period);
-    let end = Moment::now(root, unit, counter);
+    let end = Moment::now(root, unit, &mut sources.work);
+    let latency = latency.zip(sources.histogram());
     if stop.asked() {
         return Err(Halt::Interrupted);
     }
@@ -109,6 +128,9 @@ pub(super) fn measure(
     let mut readings = growth(&end.since(&begin));
     readings.extend(used(root, unit, usage, (end.at - begin.at).as_secs_f64()));
     readings.extend(switched(moved, exposure));
+    if let Some((begin, end)) = latency {
+        readings.extend(latency::readings(&begin, &end));
+    }
     Ok(Trial {
         index: place.index,
         round: place.round,

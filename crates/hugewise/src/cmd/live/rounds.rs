@@ -17,7 +17,7 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::live::{Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{Times, times};
+use hugewise_live::{SOURCE_FORMS, Times, times};
 
 use super::life::Life;
 use super::period::{Lengths, Place, measure};
@@ -105,10 +105,13 @@ pub(super) fn run(
     };
     if recorder.is_empty() {
         recorder.discard();
-        return Err(halted(&match reason {
-            StopReason::ProcessEnded => Halt::Ended,
-            _ => Halt::Interrupted,
-        }));
+        return Err(match reason {
+            StopReason::ProcessEnded => halted(&Halt::Ended),
+            StopReason::MemoryShort => {
+                crate::exit::refused("nothing was measured: free memory ran short")
+            }
+            _ => halted(&Halt::Interrupted),
+        });
     }
     Ok(Ended {
         recorder,
@@ -149,8 +152,13 @@ fn calibrated(
     stop: &Interrupt,
 ) -> Result<Times> {
     let began = Instant::now();
-    let calibration =
-        calibrate::calibrate(root, &life.unit, &mut life.counter, &mut life.session, stop);
+    let calibration = calibrate::calibrate(
+        root,
+        &life.unit,
+        &mut life.sources.work,
+        &mut life.session,
+        stop,
+    );
     let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
     warn_of_stalls(longest, arguments);
     life.session.refresh()?;
@@ -162,7 +170,7 @@ fn calibrated(
         )));
     }
     let total = arguments.max_time().saturating_sub(began.elapsed());
-    let least = life.counter.least_period();
+    let least = life.sources.work.least_period();
     let period = arguments.period.or_else(|| life.period(&calibration));
     let times = times(&calibration, total, least, period);
     if times.share < 1.0 {
@@ -218,7 +226,7 @@ fn realisations() -> BTreeMap<String, Realisation> {
 fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan {
     let Life {
         unit,
-        counter,
+        sources,
         session,
         ..
     } = life;
@@ -257,9 +265,10 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
             },
             cgroup: unit.cgroup.clone(),
             work: WorkOfPlan {
-                source: counter.source().to_string(),
-                unit: counter.source().unit(),
+                source: sources.work.source().to_string(),
+                unit: sources.work.source().unit(),
             },
+            latency: sources.latency.as_ref().map(|it| it.source().to_string()),
             period_seconds: times.period,
             settle_seconds: times.settle,
             huge_page_bytes: unit.huge_bytes,
@@ -327,6 +336,9 @@ impl Rounds<'_, '_> {
         for round in 0..plan.bounds.max_rounds {
             if let Some(reason) = self.round(plan, round, recorder)? {
                 return Ok(reason);
+            }
+            if !has_grown(recorder.record()) {
+                return Err(self.no_growth());
             }
             let left = self.rounds_left(round + 1, plan);
             let so_far = compare::progress(recorder.record(), left).map_err(crate::exit::usage)?;
@@ -400,7 +412,7 @@ impl Rounds<'_, '_> {
             let trial = measure(
                 self.root,
                 &self.life.unit,
-                &mut self.life.counter,
+                &mut self.life.sources,
                 &mut self.life.session,
                 place,
                 self.lengths,
@@ -467,6 +479,15 @@ impl Rounds<'_, '_> {
         self.left
     }
 
+    /// The error of a count that does not grow.
+    fn no_growth(&self) -> anyhow::Error {
+        crate::exit::usage(format!(
+            "{} did not grow in a round, so there is nothing to compare; name another source with --work: \
+             {SOURCE_FORMS}",
+            self.life.sources.work.source()
+        ))
+    }
+
     /// The pages of a policy; those of a placebo are small.
     fn work(&self, policy: &str) -> Work {
         match policy == HUGE && !self.arguments.placebo {
@@ -491,6 +512,12 @@ impl Rounds<'_, '_> {
             Ok(so_far_text(record.compared_rounds(), &rows))
         })
     }
+}
+
+/// Returns true if work was counted in a period, or could not be counted.
+fn has_grown(record: &Record) -> bool {
+    let mut trials = record.trials.iter();
+    trials.any(|trial| trial.value(LiveMetric::WorkPerSecond) != Some(0.0))
 }
 
 fn reason(halt: &Halt) -> StopReason {

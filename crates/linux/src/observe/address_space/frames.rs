@@ -14,19 +14,19 @@ use super::Thoroughness;
 use super::blocks::{Sizes, push};
 use crate::machine::error::Error;
 use crate::machine::root::Root;
-use crate::spawn::folios::{FRAME, HEAD, THP, Words, folio_around};
+use crate::spawn::folios::{
+    FRAME, HEAD, PRESENT_ENTRY, THP, Words, ZERO_PAGE, folio_around, stretch,
+};
 
 mod sample;
 
 /// Bits of an entry of the page map.
-const PRESENT: u64 = 1 << 63;
 const FILE: u64 = 1 << 61;
 const EXCLUSIVE: u64 = 1 << 56;
 /// Bits of `/proc/kpageflags`.
 const KSM: u64 = 1 << 21;
-const ZERO_PAGE: u64 = 1 << 24;
-/// The number of pagemap entries per read, and the largest gap of unneeded entries: adjacent small mappings share one
-/// read.
+/// Entries of the page map read at once, and how many in between may be of no interest: small
+/// mappings side by side are one read.
 const ENTRIES: u64 = 8192;
 const GAP: u64 = 64;
 
@@ -225,7 +225,7 @@ impl Reader<'_> {
                 self.longest
             )));
         }
-        let first = entries.iter().find(|&&entry| entry & PRESENT != 0);
+        let first = entries.iter().find(|&&entry| entry & PRESENT_ENTRY != 0);
         if first.is_some_and(|entry| entry & FRAME == 0) {
             return Err(Missing::not_permitted("CAP_SYS_ADMIN"));
         }
@@ -251,7 +251,7 @@ impl Folios {
         let mut rest = entries;
         let mut stretch_flags = std::mem::take(&mut self.stretch);
         while let Some((&entry, behind)) = rest.split_first() {
-            if entry & PRESENT == 0 {
+            if entry & PRESENT_ENTRY == 0 {
                 rest = behind;
                 continue;
             }
@@ -328,16 +328,6 @@ impl Folios {
                 .first()
                 .is_some_and(|flags| flags & HEAD != 0)
     }
-}
-
-/// Returns how many of the first entries are present and have consecutive frames.
-fn stretch(entries: &[u64]) -> usize {
-    let first = entries.first().map_or(0, |entry| entry & FRAME);
-    entries
-        .iter()
-        .zip(first..)
-        .take_while(|&(entry, frame)| entry & PRESENT != 0 && entry & FRAME == frame)
-        .count()
 }
 
 fn unreadable(error: &io::Error) -> Missing {

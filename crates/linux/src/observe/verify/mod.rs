@@ -8,7 +8,7 @@ use hugewise_base::missing::Missing;
 use hugewise_base::verification::Verification;
 use hugewise_observe::stat::kind::{KINDS, is_usual};
 use hugewise_observe::stat::{Count, Mode, Tally};
-use hugewise_observe::verify::decide::{Counted, CountedEvent, Round};
+use hugewise_observe::verify::decide::{CountedEvent, CountedEvents, Round};
 use hugewise_observe::verify::expect::is_testable;
 use hugewise_observe::verify::loops::{ACCESSES, LOOPS, Loop};
 use hugewise_observe::verify::{Identity, Planned, VerificationResult, verification};
@@ -81,14 +81,14 @@ pub fn measure(
     opener: &dyn PerfOpen,
     laboratory: &dyn Laboratory,
     planned: &Plan,
-) -> Counted {
+) -> CountedEvents {
     let mut measurement = Measurement {
         opener,
         laboratory,
         grants: Grants::read(root),
-        counted: Counted {
+        counted: CountedEvents {
             refused: planned.refused.clone(),
-            ..Counted::default()
+            ..CountedEvents::default()
         },
     };
     let several = planned.sources.len() > 1;
@@ -107,7 +107,7 @@ struct Measurement<'a> {
     opener: &'a dyn PerfOpen,
     laboratory: &'a dyn Laboratory,
     grants: Grants,
-    counted: Counted,
+    counted: CountedEvents,
 }
 
 impl Measurement<'_> {

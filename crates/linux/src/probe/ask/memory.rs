@@ -9,6 +9,8 @@ use super::page_bytes;
 use crate::machine::fresh_memory::FreshMemory;
 use crate::machine::root::Root;
 use crate::probe::answers::Answer;
+use crate::spawn::PageSizes;
+use crate::spawn::huge_blocks::HugeBlocks;
 
 /// `struct pm_scan_arg` (include/uapi/linux/fs.h, Linux 6.7).
 #[repr(C)]
@@ -32,8 +34,6 @@ struct ScanArgument {
 const PAGEMAP_SCAN: u64 = 0xC060_6610;
 /// `PAGE_IS_PRESENT`.
 const PRESENT: u64 = 1 << 3;
-/// `PAGE_IS_HUGE`.
-const HUGE: u64 = 1 << 6;
 /// Bits 0 to 54 of a pagemap entry are the frame number (pagemap.rst).
 const FRAME_BITS: u64 = (1 << 55) - 1;
 
@@ -65,11 +65,7 @@ fn open_pagemap(root: &Root) -> io::Result<File> {
 
 fn scan_one_page(pagemap: &File) -> io::Result<()> {
     let here = 0_u8;
-    scan_page(pagemap, page_of(&here), PRESENT).map(drop)
-}
-
-/// Returns true if the page at an address belongs to a category.
-fn scan_page(pagemap: &File, start: u64, category: u64) -> io::Result<bool> {
+    let start = page_of(&here);
     let mut region = [0_u64; 3];
     let mut argument = ScanArgument {
         size: size_of::<ScanArgument>() as u64,
@@ -77,17 +73,17 @@ fn scan_page(pagemap: &File, start: u64, category: u64) -> io::Result<bool> {
         end: start + page_bytes(),
         regions: region.as_mut_ptr() as u64,
         region_count: 1,
-        return_mask: category,
-        category_mask: category,
+        return_mask: PRESENT,
+        category_mask: PRESENT,
         ..ScanArgument::default()
     };
     // SAFETY: the argument is the structure that this request reads and writes, and it points
     // to one region of three words; both live until the call returns. Nothing else is written.
     let found = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &raw mut argument) };
-    if found < 0 {
-        return Err(io::Error::last_os_error());
+    match found < 0 {
+        true => Err(io::Error::last_os_error()),
+        false => Ok(()),
     }
-    Ok(found > 0)
 }
 
 /// Returns the frame of the page of a local variable. Without `CAP_SYS_ADMIN` the file opens and contains zeroes
@@ -129,14 +125,17 @@ pub(super) fn split(root: &Root) -> Answer {
         Ok(pagemap) => pagemap,
         Err(error) => return Err(error).into(),
     };
-    match split_one(root, &pagemap) {
+    let Ok(seen) = HugeBlocks::find(&pagemap) else {
+        return Answer::NotTried;
+    };
+    match split_one(root, &pagemap, &seen) {
         Ok(true) => Answer::Accepted,
         Ok(false) => Answer::Empty,
         Err(error) => Err(error).into(),
     }
 }
 
-fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
+fn split_one(root: &Root, pagemap: &File, seen: &HugeBlocks) -> io::Result<bool> {
     let size = root.read_trimmed("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     let size = size.ok().and_then(|text| text.parse::<usize>().ok());
     let huge = size
@@ -156,5 +155,9 @@ fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
     unsafe { start.write_volatile(1) };
     advise(huge, libc::MADV_COLLAPSE)?;
     advise(page, libc::MADV_COLD)?;
-    Ok(!scan_page(pagemap, start.addr() as u64, HUGE)?)
+    let sizes = PageSizes {
+        page_bytes: page_bytes(),
+        pmd_bytes: huge as u64,
+    };
+    Ok(seen.huge(pagemap, &[start.addr() as u64], sizes).is_empty())
 }

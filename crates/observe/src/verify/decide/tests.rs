@@ -94,14 +94,14 @@ impl Machine {
     }
 
     /// Cycles, and one event.
-    fn counted(&mut self, kind: &str, truth: &str, factor: f64) -> Counted {
-        Counted {
+    fn counted(&mut self, kind: &str, truth: &str, factor: f64) -> CountedEvents {
+        CountedEvents {
             events: vec![
                 self.event(kind, truth, factor),
                 self.event(CYCLES, CYCLES, 1.0),
             ],
             instructions: LOOPS.iter().map(|one| (one.name, 9.0)).collect(),
-            ..Counted::default()
+            ..CountedEvents::default()
         }
     }
 

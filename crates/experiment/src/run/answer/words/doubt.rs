@@ -146,10 +146,20 @@ fn of_policies(answer: &Answer, doubt: &Doubt) -> String {
             format!("{who} advises against huge pages: see {program}")
         }
         Doubt::LeftBehind { text } => format!("not put back: {text}"),
-        Doubt::UnverifiedCounters { wrong, command, .. } => match wrong[..] {
-            [] => format!("TLB figures are not verified on this CPU: {command}"),
-            _ => format!("wrong on this CPU: {} ({command})", wrong.join(", ")),
-        },
+        Doubt::UnverifiedCounters {
+            metrics,
+            wrong,
+            command,
+        } => {
+            let metrics = metrics.join(", ");
+            match wrong[..] {
+                [] => format!("{metrics}: not verified on this CPU; {command}"),
+                _ => format!(
+                    "{metrics}: {} wrong on this CPU; {command}",
+                    wrong.join(", ")
+                ),
+            }
+        }
         Doubt::Warning { text } => text.clone(),
         _ => String::new(),
     }

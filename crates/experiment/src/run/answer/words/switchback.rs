@@ -14,8 +14,8 @@ pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
         .map(|share| format!(" ({} % of it)", percent(share.min(1.0))));
     let share = share.unwrap_or_default();
     format!(
-        "lasting effect on {switched} of memory in use{share}; without the cost of start-up and first \
-         touch, and without added memory, which `run --whole-runs` measures"
+        "lasting effect on {switched} of memory in use{share}; `run --whole-runs` also \
+         measures start-up, first touch and added memory"
     )
 }
 

@@ -1,20 +1,37 @@
 //! Counters of work: opened from a source, or chosen for the process.
 
+use std::process::Command;
+use std::time::Duration;
+
 use anyhow::Result;
 use hugewise_linux::live::{Counts, instructions, probe_hits, static_hits, system_calls};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::tree::read_threads;
-use hugewise_live::{Source, sum_of_io};
+use hugewise_live::{Source, sample_of_metrics, sum_of_io};
 
 use super::Arguments;
 use super::unit::Unit;
 use crate::{exit, invoker};
 
+mod ask;
+mod connection;
 mod fitting;
-mod server;
+mod memcached;
+mod psql;
+mod redis;
 
+pub(super) use ask::Page;
+pub(super) use redis::Redis;
+
+use ask::count_of_command;
 pub(super) use fitting::{Kind, fitting};
-use server::{Ask, Psql, Server};
+use memcached::Memcached;
+use psql::Psql;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer may be, in bytes.
+const MOST: usize = 16 << 20;
 
 /// An open source of work.
 #[derive(Debug)]
@@ -26,12 +43,16 @@ pub(super) struct Counter {
 /// How a counter is read.
 #[derive(Debug)]
 enum Reader {
-    /// A server answers.
-    Server(Server),
+    /// A field of redis.
+    Redis(Redis, Option<String>),
+    /// A field of memcached.
+    Memcached(Memcached, Option<String>),
     /// psql answers.
     Psql(Psql),
-    /// A question for each reading.
-    Ask(Ask),
+    /// A metric of a page.
+    Page(Page, String),
+    /// A line for the shell.
+    Command(String),
     /// Perf events.
     Counts(Counts),
     /// Files of processes.
@@ -52,9 +73,13 @@ impl Counter {
     /// Reads the count so far.
     pub(super) fn read(&mut self) -> Result<f64, String> {
         let read = match &mut self.reader {
-            Reader::Server(server) => server.read(),
-            Reader::Psql(psql) => psql.read(),
-            Reader::Ask(ask) => ask.read(),
+            Reader::Redis(redis, field) => redis.count(field.as_deref()),
+            Reader::Memcached(memcached, field) => memcached.count(field.as_deref()),
+            Reader::Psql(psql) => psql.count(),
+            Reader::Page(page, metric) => page
+                .text()
+                .and_then(|text| sample_of_metrics(&text, metric)),
+            Reader::Command(line) => count_of_command(line),
             Reader::Counts(counts) => counts.read().map_err(|missing| missing.to_string()),
             Reader::Io { root, pids } => pids.iter().map(|pid| io(root, *pid)).sum(),
         };
@@ -115,11 +140,17 @@ fn reader(root: &Root, unit: &Unit, source: &Source) -> Result<Reader, String> {
     let threads = || read_threads(root, &unit.pids().into_iter().collect());
     let rights = invoker::rights().map_err(|error| error.to_string())?;
     let counts = match source {
-        Source::Redis(place) => return Server::redis(place).map(Reader::Server),
-        Source::Memcached(place) => return Server::memcached(place).map(Reader::Server),
+        Source::Redis(place) => {
+            return Redis::connect(place).map(|it| Reader::Redis(it, place.field.clone()));
+        }
+        Source::Memcached(place) => {
+            return Memcached::connect(place).map(|it| Reader::Memcached(it, place.field.clone()));
+        }
         Source::Postgres { connection } => return Psql::connect(connection).map(Reader::Psql),
-        Source::Http { url, metric } => return Ask::http(url, metric).map(Reader::Ask),
-        Source::Command { line } => return Ok(Reader::Ask(Ask::command(line))),
+        Source::Http { url, metric } => {
+            return Page::new(url).map(|page| Reader::Page(page, metric.clone()));
+        }
+        Source::Command { line } => return Ok(Reader::Command(line.clone())),
         Source::Io => {
             return Ok(Reader::Io {
                 root: root.clone(),
@@ -140,4 +171,11 @@ fn reader(root: &Root, unit: &Unit, source: &Source) -> Result<Reader, String> {
     counts
         .map(Reader::Counts)
         .map_err(|missing| missing.to_string())
+}
+
+/// Has a command of the user run with the rights of the invoking user.
+fn as_invoker(command: &mut Command) -> Result<(), String> {
+    let rights = invoker::rights().map_err(|error| format!("{error:#}"))?;
+    rights.give_to(command);
+    Ok(())
 }

@@ -276,6 +276,7 @@ impl Arguments {
             cgroup: None,
             command: options.command.clone(),
             work: None,
+            latency: None,
             guard: Vec::new(),
             dry_run: false,
             max_stall: None,

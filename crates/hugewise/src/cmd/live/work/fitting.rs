@@ -158,7 +158,6 @@ fn rate(counter: &mut Counter) -> Result<f64, String> {
 mod tests {
     use super::*;
     use crate::cmd::live::work::Reader;
-    use crate::cmd::live::work::server::Ask;
 
     #[test]
     fn a_count_that_stands_still_is_not_steady() {
@@ -166,7 +165,7 @@ mod tests {
             source: Source::Command {
                 line: line.to_owned(),
             },
-            reader: Reader::Ask(Ask::command(line)),
+            reader: Reader::Command(line.to_owned()),
         };
         assert_eq!(Test::Steady.passes(&mut printed("date +%s%N")), Ok(()));
         let why = Test::Steady.passes(&mut printed("echo 5"));

@@ -123,7 +123,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     inside::go_on(
         &root,
         &options,
-        *long,
+        long,
         arguments.out,
         page,
         &arguments.output,

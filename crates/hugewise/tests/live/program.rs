@@ -43,7 +43,7 @@ fn a_round_has_one_start_and_what_the_end_cuts_is_measured_again() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let flags = ["live", "--period", "200ms", "--max-rounds", "8"];
-    let report = measured(&case, &flags, "chase", "64", "7");
+    let report = measured(&case, &flags, "chase", "64", "10");
     let starts = starts(&report);
     assert_eq!(
         starts.keys().copied().collect::<Vec<_>>(),
@@ -77,7 +77,7 @@ fn a_long_program_is_measured_inside_its_runs_and_a_planted_gain_is_found() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let report = measured(&case, &["run", "--max-time", "75s"], "chase", "256", "13");
+    let report = measured(&case, &["run", "--max-time", "75s"], "chase", "64", "13");
     assert!(report["plan"]["live"].is_object(), "{}", report["plan"]);
     assert_eq!(report["answer"]["word"], "help", "{}", report["answer"]);
     let first = &report["answer"]["choice"]["commands"][0]["line"];

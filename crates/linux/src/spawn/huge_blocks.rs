@@ -66,6 +66,7 @@ impl HugeBlocks {
         }
     }
 
+    #[cfg(any(test, feature = "live"))]
     /// Returns true if a page of a block is a shared zero page.
     pub(crate) fn has_zero_page(&self, pagemap: &File, start: u64, sizes: PageSizes) -> bool {
         match self {
@@ -116,6 +117,7 @@ fn by_frames((pagemap, flags): (&File, &File), starts: &[u64], sizes: PageSizes)
         .collect()
 }
 
+#[cfg(any(test, feature = "live"))]
 fn scan_finds_zero(pagemap: &File, block: std::ops::Range<u64>) -> bool {
     let wanted = PageFilter {
         with: ZERO,
@@ -127,6 +129,7 @@ fn scan_finds_zero(pagemap: &File, block: std::ops::Range<u64>) -> bool {
     found
 }
 
+#[cfg(any(test, feature = "live"))]
 fn frames_have_zero(
     (pagemap, flags): (&File, &File),
     start: u64,

@@ -8,7 +8,7 @@ use hugewise_base::units::rough;
 use hugewise_linux::machine::root::Root;
 
 use crate::cmd::live;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::experiment::rounds::{LongRuns, Scout};
 use crate::interrupt::Interrupt;
 use crate::options::{Options, PageFile};
@@ -30,21 +30,23 @@ pub fn scout(root: &Root) -> Option<Box<dyn Scout + '_>> {
 pub fn go_on(
     root: &Root,
     options: &Options,
-    long: LongRuns,
+    long: &LongRuns,
     out: Option<PathBuf>,
     page: &PageFile,
     output: &Output,
 ) -> Result<Exit> {
     if !output.quiet {
         message(format_args!(
-            "a run takes {}, so huge and small pages are compared inside the runs, without the cost of \
-             start-up and first touch; --whole-runs compares whole runs",
-            rough(long.trial)
+            "a run takes {}, so huge and small pages are compared inside the runs, by {}, without the cost \
+             of start-up and first touch; --whole-runs compares whole runs",
+            rough(long.trial),
+            long.source
         ));
     }
     let time = options.limits.max_time;
     let arguments = live::Arguments::of_run(
         options,
+        long.source.parse().map_err(exit::usage)?,
         time.map_or(TIME, |time| time.saturating_sub(long.trial)),
         out,
         page.clone(),

@@ -22,10 +22,10 @@ pub fn scout(_: &Root) -> Option<Box<dyn Scout>> {
 pub fn go_on(
     _: &Root,
     _: &Options,
-    long: LongRuns,
+    long: &LongRuns,
     _: Option<PathBuf>,
     _: &PageFile,
     _: &Output,
 ) -> Result<Exit> {
-    Err(long.into())
+    Err(long.clone().into())
 }

@@ -240,7 +240,7 @@ impl<'a> Inside<'a> {
 const LEAST_SHARE: f64 = 0.25;
 
 impl Scout for Inside<'_> {
-    fn look(&self) -> Result<(), String> {
+    fn look(&self) -> Result<String, String> {
         let text = |error: Error| format!("{error:#}");
         let looked = program::look(self.root, std::process::id()).map_err(text)?;
         if looked.blocks == 0 {
@@ -256,8 +256,8 @@ impl Scout for Inside<'_> {
                 bytes_text(resident)
             ));
         }
-        work::fitting(self.root, &unit, work::Kind::Program).map_err(text)?;
-        Ok(())
+        let counter = work::fitting(self.root, &unit, work::Kind::Program).map_err(text)?;
+        Ok(counter.source().to_string())
     }
 }
 
@@ -265,6 +265,7 @@ impl Arguments {
     /// Returns the flags of an experiment inside the runs of a command of `run`.
     pub fn of_run(
         options: &Options,
+        work: Source,
         max_time: Duration,
         out: Option<PathBuf>,
         page: PageFile,
@@ -275,7 +276,7 @@ impl Arguments {
             pid: None,
             cgroup: None,
             command: options.command.clone(),
-            work: None,
+            work: Some(work),
             latency: None,
             guard: Vec::new(),
             dry_run: false,

@@ -19,18 +19,20 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// Looks inside a long trial while it runs.
 pub trait Scout: fmt::Debug + Sync {
-    /// Looks at the processes below this one, the trial's among them.
+    /// Looks at the processes below this one, the trial's among them. Returns the source that counts their work.
     ///
     /// # Errors
     /// Why an experiment inside the program is not possible.
-    fn look(&self) -> Result<(), String>;
+    fn look(&self) -> Result<String, String>;
 }
 
 /// The error of whole runs that are given up, because an experiment inside them is possible.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LongRuns {
     /// The length of the first trial.
     pub trial: Duration,
+    /// The source that counts the work of the program.
+    pub source: String,
 }
 
 impl fmt::Display for LongRuns {
@@ -67,8 +69,9 @@ impl Rounds<'_> {
         });
         let (trial, flow) = trial?;
         match looked {
-            Some(Ok(())) if flow == Flow::Go && trial.succeeded() => Err(LongRuns {
+            Some(Ok(source)) if flow == Flow::Go && trial.succeeded() => Err(LongRuns {
                 trial: began.elapsed(),
+                source,
             }
             .into()),
             Some(Err(why)) => {
@@ -88,7 +91,7 @@ impl Rounds<'_> {
 }
 
 /// Looks once the trial is long; `None` if it ended before.
-fn look_late(scout: &dyn Scout, ended: &Receiver<()>) -> Option<Result<(), String>> {
+fn look_late(scout: &dyn Scout, ended: &Receiver<()>) -> Option<Result<String, String>> {
     match ended.recv_timeout(LONG) {
         Err(RecvTimeoutError::Timeout) => Some(scout.look()),
         _ => None,

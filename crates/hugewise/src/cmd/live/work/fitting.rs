@@ -55,7 +55,7 @@ pub(in crate::cmd::live) enum Kind {
 enum Test {
     /// So much growth per second.
     Rate(f64),
-    /// Growth in nearly all slices of a second.
+    /// Growth in nearly all slices of processor time.
     Steady,
 }
 
@@ -84,7 +84,7 @@ pub(in crate::cmd::live) fn fitting(root: &Root, unit: &Unit, kind: Kind) -> Res
     }
     for (source, test) in kind.sources() {
         let counter = try_open(root, unit, &source);
-        match counter.and_then(|mut it| test.passes(&mut it).map(|()| it)) {
+        match counter.and_then(|mut it| test.passes(root, unit, &mut it).map(|()| it)) {
             Ok(counter) => return Ok(counter),
             Err(why) => tried.push(why),
         }
@@ -98,39 +98,61 @@ pub(in crate::cmd::live) fn fitting(root: &Root, unit: &Unit, kind: Kind) -> Res
 
 impl Test {
     /// Watches a counter for a moment.
-    fn passes(self, counter: &mut Counter) -> Result<(), String> {
+    fn passes(self, root: &Root, unit: &Unit, counter: &mut Counter) -> Result<(), String> {
         let source = counter.source().clone();
         match self {
             Self::Rate(least) => match rate(counter)? {
                 rate if rate >= least => Ok(()),
                 rate => Err(format!("{source}: {rate:.0} a second")),
             },
-            Self::Steady => match grown_slices(counter)? {
-                grown if grown >= MOST_SLICES => Ok(()),
-                grown => Err(format!(
-                    "{source}: it grew in {grown} of {SLICES} slices of 0.1 s"
-                )),
-            },
+            Self::Steady => {
+                is_steady(&slices(root, unit, counter)?).map_err(|why| format!("{source}: {why}"))
+            }
         }
     }
 }
 
-/// Slices in which growth is looked for, and how many must have some.
+/// Processor time of a slice, in seconds, and the number of slices.
+const SLICE: f64 = 0.05;
 const SLICES: usize = 10;
-const MOST_SLICES: usize = 9;
-const SLICE: Duration = Duration::from_millis(100);
+/// So many slices decide on a busy machine.
+const FEWEST_SLICES: usize = 5;
+/// How long slices are waited for, and how often the clock is read.
+const PATIENCE: Duration = Duration::from_secs(6);
+const TICK: Duration = Duration::from_millis(10);
 
-/// Returns the number of slices in which the count grew.
-fn grown_slices(counter: &mut Counter) -> Result<usize, String> {
-    let mut before = counter.read()?;
-    let mut grown = 0;
-    for _ in 0..SLICES {
-        sleep(SLICE);
-        let now = counter.read()?;
-        grown += usize::from(now > before);
-        before = now;
+/// Returns for each slice of processor time whether the count grew.
+fn slices(root: &Root, unit: &Unit, counter: &mut Counter) -> Result<Vec<bool>, String> {
+    let cpu = || unit.cpu.read(root).map_err(|error| error.to_string());
+    let began = Instant::now();
+    let mut before = (cpu()?, counter.read()?);
+    let mut slices = Vec::new();
+    while slices.len() < SLICES && began.elapsed() < PATIENCE {
+        sleep(TICK);
+        let used = cpu()?;
+        if used - before.0 >= SLICE {
+            let count = counter.read()?;
+            slices.push(count > before.1);
+            before = (used, count);
+        }
     }
-    Ok(grown)
+    Ok(slices)
+}
+
+/// Checks that the count grew in nearly all slices.
+fn is_steady(slices: &[bool]) -> Result<(), String> {
+    let all = slices.len();
+    let grown = slices.iter().filter(|it| **it).count();
+    match (all >= FEWEST_SLICES, 10 * grown >= 9 * all) {
+        (false, _) => Err(format!(
+            "the process used less than {:.2} s of a processor",
+            SLICE * FEWEST_SLICES as f64
+        )),
+        (true, false) => Err(format!(
+            "it grew in {grown} of {all} slices of {SLICE} s of processor time"
+        )),
+        (true, true) => Ok(()),
+    }
 }
 
 /// The counters of known servers among the processes, at their ports.
@@ -157,18 +179,16 @@ fn rate(counter: &mut Counter) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::live::work::Reader;
 
     #[test]
-    fn a_count_that_stands_still_is_not_steady() {
-        let printed = |line: &str| Counter {
-            source: Source::Command {
-                line: line.to_owned(),
-            },
-            reader: Reader::Command(line.to_owned()),
-        };
-        assert_eq!(Test::Steady.passes(&mut printed("date +%s%N")), Ok(()));
-        let why = Test::Steady.passes(&mut printed("echo 5"));
-        assert!(why.is_err_and(|it| it.contains("0 of 10 slices")));
+    fn a_count_is_steady_if_it_grows_whenever_the_process_works() {
+        assert_eq!(is_steady(&[true; 10]), Ok(()));
+        assert_eq!(is_steady(&[true; 5]), Ok(()));
+        let mut once = [true; 10];
+        once[3] = false;
+        assert_eq!(is_steady(&once), Ok(()));
+        once[4] = false;
+        assert!(is_steady(&once).is_err());
+        assert!(is_steady(&[true; 4]).is_err());
     }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use hugewise_base::missing::Missing;
 
-use super::folios::{
-    FRAME, PRESENT_ENTRY, PageSizes, Words, ZERO_PAGE, folio_around, stretch, words,
-};
+#[cfg(any(test, feature = "live"))]
+use super::folios::PRESENT_ENTRY;
+use super::folios::{FRAME, PageSizes, Words, ZERO_PAGE, folio_around, stretch, words};
 use super::page_scan::{self, HUGE, PageFilter, ZERO};
 use crate::machine::error::Error;
 

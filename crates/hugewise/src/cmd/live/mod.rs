@@ -46,8 +46,7 @@ use unit::Unit;
 #[command(
     mut_arg("html", |it| it.hide_short_help(true)),
     mut_arg("fail_if", |it| it.hide_short_help(true)),
-    after_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
-                  CAP_DAC_READ_SEARCH.",
+    after_help = "Needs CAP_SYS_NICE, and more for processes of other users: see --help.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
                   CAP_DAC_READ_SEARCH. Root has all three. No content of memory changes, nothing is\n\
                   stopped, and the pages are put back as they were found: at the end, on signals,\n\

@@ -122,7 +122,7 @@ fn outdented(lines: &[String]) -> impl Iterator<Item = &str> {
 pub(crate) fn inline(text: &str) -> String {
     let escaped = xml_escaped(text);
     let parts: Vec<&str> = escaped.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return escaped;
     }
     let drawn = parts

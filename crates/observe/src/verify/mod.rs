@@ -1,7 +1,7 @@
 //! Verification of hardware events: loops of the laboratory with a known number of TLB misses, the count of each event
 //! in each loop, and the decision.
 //!
-//! To add a loop, add a row to [`loops`]. To add a kind of event, add its counts by construction to [`expect`].
+//! To add a loop, add a row to `loops`. To add a kind of event, add its counts by construction to `expect`.
 
 pub mod decide;
 pub mod expect;

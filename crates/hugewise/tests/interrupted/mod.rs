@@ -220,7 +220,7 @@ fn what_somebody_else_changes_meanwhile_stays_and_ends_the_experiment() {
     fs::write(DEFRAG, "never").expect("a setting");
     let ended = running.end(Duration::from_secs(60));
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-    assert!(ended.stderr.contains("somebody else"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("another program"), "{}", ended.stderr);
     assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
     let now = fs::read_to_string(DEFRAG).expect("a setting");
     assert!(now.contains("[never]"), "{now}");

@@ -15,7 +15,7 @@ const OPENS: [&str; 8] = [
 ];
 
 /// Files that may use them, because the path belongs to the kernel or root, so that nobody else can put anything there.
-const MAY: [&str; 29] = [
+const MAY: [&str; 30] = [
     // Files of /proc and /sys, and all files read below the root of a machine.
     "linux/src/machine/root.rs",
     "linux/src/live/own.rs",
@@ -35,6 +35,7 @@ const MAY: [&str; 29] = [
     "linux/src/probe/ask/memory.rs",
     "linux/src/spawn/cgroup.rs",
     "linux/src/spawn/folios.rs",
+    "linux/src/spawn/huge_blocks.rs",
     "linux/src/spawn/page_scan.rs",
     "linux/src/spawn/oom_score.rs",
     "linux/src/spawn/tracee.rs",

@@ -73,7 +73,7 @@ fn what_others_changed_is_told_and_left_alone() {
     assert_eq!(left[0].why, Why::ChangedByOthers);
     assert_eq!(machine.drift().unwrap(), left);
     let refused = machine.apply(&a).unwrap_err().to_string();
-    assert!(refused.contains("somebody else"), "{refused}");
+    assert!(refused.contains("another program"), "{refused}");
     assert_eq!(machine.finish().unwrap(), left);
     assert_eq!(ground.value(&path_of("defrag")), "defer");
     assert_eq!(ground.value(&path_of("enabled")), "madvise");

@@ -1,4 +1,4 @@
-//! Free memory for huge pages, and the work of the kernel to find some.
+//! Free memory for huge pages: counted, and made by the kernel in our own time if caches have taken it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,8 +6,10 @@ use std::fmt;
 use hugewise_base::counter::Counter;
 
 use super::switch::Watch;
+use crate::machine::fresh_memory::FreshMemory;
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
+use crate::proc::meminfo::read_meminfo;
 use crate::proc::vmstat::read_vmstat;
 
 /// Why no more blocks are made huge.
@@ -50,6 +52,10 @@ impl fmt::Display for Short {
 
 /// Blocks that stay free for other programs.
 const RESERVE: u64 = 32;
+/// Blocks on top of the needed ones: other programs take some again.
+const AHEAD: u64 = 64;
+/// Room takes at most the available memory divided by this.
+const SHARE: u64 = 8;
 
 /// The counters are the machine's. If they are ours, they grow from look to look.
 const IN_A_ROW: u32 = 2;
@@ -82,6 +88,24 @@ impl<'a> Room<'a> {
     pub fn begin(&mut self) {
         self.before = None;
         self.grown = 0;
+    }
+
+    /// Makes the kernel free at least so many blocks: takes huge pages for our own memory and gives them back at once.
+    /// Compaction and reclaim then take our time, and hold no lock of the other process.
+    fn make(&mut self, needed: u64) {
+        let memory = read_meminfo(self.root).ok();
+        let available = memory.and_then(|it| it.get("MemAvailable")).unwrap_or(0);
+        let blocks = (needed + AHEAD).min(available / SHARE / self.huge_bytes.max(1));
+        if blocks >= needed {
+            take_and_give_back(blocks, self.huge_bytes);
+        }
+        // The counters may have grown by this.
+        self.before = None;
+    }
+
+    fn free(&self) -> Result<u64, Short> {
+        let free = read_buddyinfo(self.root).map_err(|it| unread(&it))?;
+        Ok(free_huge_pages(&free, self.page_bytes, self.huge_bytes))
     }
 
     fn worked(&mut self) -> Result<(), Short> {
@@ -121,12 +145,57 @@ fn unread(error: &crate::machine::error::Error) -> Short {
 impl Watch for Room<'_> {
     fn check(&mut self, blocks: u64) -> Result<(), Short> {
         self.worked()?;
-        let free = read_buddyinfo(self.root).map_err(|it| unread(&it))?;
-        let free = free_huge_pages(&free, self.page_bytes, self.huge_bytes);
         let needed = blocks + RESERVE;
+        if self.free()? < needed {
+            self.make(needed);
+        }
+        let free = self.free()?;
         match free < needed {
             true => Err(Short::Blocks { free, needed }),
             false => Ok(()),
         }
+    }
+}
+
+/// Makes huge pages of fresh memory, and drops them. A page that the kernel cannot make is left out.
+fn take_and_give_back(blocks: u64, huge_bytes: u64) {
+    let size = |blocks: u64| usize::try_from(blocks * huge_bytes).unwrap_or(usize::MAX);
+    let Ok(memory) = FreshMemory::new(size(blocks + 1)) else {
+        return;
+    };
+    let start = memory.aligned(size(1));
+    // SAFETY: the memory has room for so many aligned blocks, and nobody else uses it. The advice changes no content.
+    unsafe {
+        for block in 0..blocks {
+            start.add(size(block)).write_volatile(1);
+        }
+        libc::madvise(start.cast(), size(blocks), libc::MADV_COLLAPSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_room_is_made_beyond_a_part_of_the_available_memory() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(root.path().join("proc").join(name), text).unwrap();
+        };
+        write("vmstat", "compact_stall 1\n");
+        write("meminfo", "MemAvailable: 1024 kB\n");
+        write("buddyinfo", "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 3 0\n");
+        let root = Root::at(root.path());
+        let mut room = Room::new(&root, 4096, 2 << 20);
+        let short = room.check(8);
+        assert_eq!(
+            short,
+            Err(Short::Blocks {
+                free: 3,
+                needed: 40
+            })
+        );
     }
 }

@@ -86,6 +86,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
     let words = fill(mib, kind, advice)?;
     start(companion)?;
+    write(&file, 0)?;
     let stop = match seconds {
         Some(seconds) => after(seconds),
         None => until_stdin_closes(),
@@ -221,12 +222,16 @@ fn work(order: Order, words: &[u64], file: &File, stop: &AtomicBool) -> Result<u
         std::hint::black_box((at, sum));
         units += 1;
         if units % UNITS_PER_WRITE == 0 {
-            let text = format!("{units:>20}\n");
-            let written = file.write_all_at(text.as_bytes(), 0);
-            written.map_err(|error| Trouble::Kernel("writing the count", error))?;
+            write(file, units)?;
         }
     }
     Ok(units)
+}
+
+fn write(file: &File, units: u64) -> Result<(), Trouble> {
+    let text = format!("{units:>20}\n");
+    let written = file.write_all_at(text.as_bytes(), 0);
+    written.map_err(|error| Trouble::Kernel("writing the count", error))
 }
 
 /// Returns a flag for the end of stdin.

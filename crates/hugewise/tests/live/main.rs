@@ -35,15 +35,6 @@ fn obstacle() -> Option<&'static str> {
     }
 }
 
-/// Has the kernel free blocks of the huge-page size, which caches may have taken: a process with huge pages comes and goes.
-fn make_room() {
-    let mut room = Command::new(lab());
-    room.args(["steady", "--order", "stream", "--mib", "256", "--huge"]);
-    room.args(["--out", "/dev/null"]);
-    let ended = room.stdin(Stdio::null()).stdout(Stdio::null()).status();
-    assert!(ended.is_ok_and(|it| it.success()));
-}
-
 /// A process that works on memory that stays.
 struct Steady {
     child: Child,
@@ -57,7 +48,6 @@ impl Steady {
     }
 
     fn of_size(case: &Case, mib: u32, order: &str, flags: &[&str]) -> Self {
-        make_room();
         let count = case.path("count");
         let mut child = Command::new(lab())
             .args([

@@ -5,6 +5,7 @@
 mod harness;
 mod misses;
 mod simulate;
+mod verification;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};

@@ -6,6 +6,7 @@
 
 mod answers;
 mod blocks;
+mod course;
 mod exposure;
 mod guard;
 mod latency;
@@ -17,6 +18,7 @@ mod timing;
 
 pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metrics, sum_of_io};
 pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
+pub use course::Courses;
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
 pub use latency::{Histogram, LatencySource, histogram_of_metrics, histogram_of_redis};

@@ -224,8 +224,12 @@ pub fn killed_and_undone(ground: &Ground) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let killed = Killed(child);
-    wait_until("the experiment changes a setting", || settings() != before);
+    let mut killed = Killed(child);
+    wait_until("the experiment changes a setting", || {
+        let ended = killed.0.try_wait().unwrap();
+        assert_eq!(ended, None, "it ended before it changed a setting");
+        settings() != before
+    });
     drop(killed);
     // The guardian restores the settings at once, so they may be back already. The keeper releases the machine a moment
     // after it has seen its parent die.

@@ -10,6 +10,8 @@ metrics! {
     pub enum LiveMetric in LIVE_METRICS;
     CpuWorkPerSecond "cpu_work_per_second" "work per CPU second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
+    SameInputPerSecond "same_input_per_cpu_second" "work per CPU second, same input" PerSecond Higher Tree Always
+        "Of a program that is started again: cpu_work_per_second times the processor time that earlier starts took for a unit of this stretch of their work, relative to their whole run. Without an earlier start it equals cpu_work_per_second.";
     WorkPerSecond "work_per_second" "work per second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the elapsed time.";
     ProcessorUseRatio "processor_use_ratio" "processors in use" Ratio Neither Tree Always
@@ -30,6 +32,14 @@ metrics! {
         "The longest process_madvise(2) of the switch, which bounds how long it held the lock of the address space.";
     ShamTotal "sham_total" "placebo switches" Count Neither Own OnRequest
         "1 if the blocks already had the right pages and were switched away and back, otherwise 0.";
+    WorkBeginTotal "work_begin_total" "work at the start" Count Neither Tree OnRequest
+        "The counter of --work at the start of the period.";
+    WorkEndTotal "work_end_total" "work at the end" Count Neither Tree OnRequest
+        "The counter of --work at the end of the period.";
+    CpuBeginSeconds "cpu_begin_seconds" "CPU time at the start" Seconds Neither Tree OnRequest
+        "Processor time of the process at the start of the period.";
+    CpuEndSeconds "cpu_end_seconds" "CPU time at the end" Seconds Neither Tree OnRequest
+        "The same at the end of the period.";
     CutTotal "cut_periods_total" "periods cut" Count Neither Own OnRequest
         "Periods before this one that the end of the program cut: those of a round that was measured again in its next start.";
 }
@@ -46,6 +56,7 @@ pub fn find(name: &str) -> Option<Metric> {
 pub fn of_work(metric: Metric, unit: &str) -> Metric {
     let label = match metric.name.parse() {
         Ok(LiveMetric::CpuWorkPerSecond) => format!("{unit} per CPU second"),
+        Ok(LiveMetric::SameInputPerSecond) => format!("{unit} per CPU second, same input"),
         Ok(LiveMetric::WorkPerSecond) => format!("{unit} per second"),
         _ => return metric,
     };

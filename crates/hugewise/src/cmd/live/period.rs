@@ -81,6 +81,13 @@ impl Moment {
         }
     }
 
+    /// The readings of a moment that could be read.
+    fn readings(&self, work: LiveMetric, cpu: LiveMetric) -> Pairs {
+        let read = [(work, &self.work), (cpu, &self.cpu)].into_iter();
+        read.filter_map(|(metric, value)| Some(pair(metric, *value.as_ref().ok()?)))
+            .collect()
+    }
+
     /// Returns the growth since an earlier moment.
     pub(super) fn since(&self, before: &Self) -> Result<Growth, String> {
         let grown = |now: &Result<f64, String>, then: &Result<f64, String>| {
@@ -127,6 +134,8 @@ pub(super) fn measure(
     let exposure = session.exposure(huge);
     let mut readings = growth(&end.since(&begin));
     readings.extend(used(root, unit, usage, (end.at - begin.at).as_secs_f64()));
+    readings.extend(begin.readings(LiveMetric::WorkBeginTotal, LiveMetric::CpuBeginSeconds));
+    readings.extend(end.readings(LiveMetric::WorkEndTotal, LiveMetric::CpuEndSeconds));
     readings.extend(switched(moved, exposure));
     if let Some((begin, end)) = latency {
         readings.extend(latency::readings(&begin, &end));

@@ -17,7 +17,7 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::live::{Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{SOURCE_FORMS, Times, times};
+use hugewise_live::{Courses, SOURCE_FORMS, Times, times};
 
 use super::life::Life;
 use super::period::{Lengths, Place, measure};
@@ -82,6 +82,7 @@ pub(super) fn run(
         life,
         program,
         arguments,
+        courses: Courses::default(),
         cut: 0,
         left: Vec::new(),
         lengths: Lengths {
@@ -247,7 +248,7 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
             max_time: Some(arguments.max_time()),
             least_rounds: None,
         },
-        verdict_metric: LiveMetric::CpuWorkPerSecond.name().to_owned(),
+        verdict_metric: verdict_metric(life).name().to_owned(),
         // A single period may meet anything that the load does; the usual one is the question.
         judge_by: JudgeBy::Typical,
         printed: Vec::new(),
@@ -278,6 +279,14 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
             skipped: session.skipped(),
             max_stall_seconds: arguments.max_stall().as_secs_f64(),
         }),
+    }
+}
+
+/// The metric that decides. A program that is started again works through the same input.
+fn verdict_metric(life: &Life<'_>) -> LiveMetric {
+    match life.start {
+        Some(_) => LiveMetric::SameInputPerSecond,
+        None => LiveMetric::CpuWorkPerSecond,
     }
 }
 
@@ -320,6 +329,8 @@ struct Rounds<'a, 'b> {
     life: Life<'b>,
     program: Option<Program<'b>>,
     arguments: &'a Arguments,
+    /// The courses of the runs of the program.
+    courses: Courses,
     /// Periods that the end of the program cut since the last whole round.
     cut: u32,
     /// Pages that are not as they were found, in words.
@@ -441,6 +452,7 @@ impl Rounds<'_, '_> {
             trial.start = self.life.start;
             if let Some(program) = &mut self.program {
                 program.was_fruitful();
+                same_input(&mut self.courses, &mut trial);
                 let cut_before = Reading::of(f64::from(std::mem::take(&mut self.cut)));
                 trial.readings.insert(cut.to_owned(), cut_before);
             }
@@ -512,6 +524,22 @@ impl Rounds<'_, '_> {
             Ok(so_far_text(record.compared_rounds(), &rows))
         })
     }
+}
+
+/// Adds the rate of work that earlier runs make comparable between the places of the input, and keeps this period for
+/// later runs.
+fn same_input(courses: &mut Courses, trial: &mut Trial) -> Option<()> {
+    let run = trial.start?;
+    let value = |metric: LiveMetric| trial.value(metric);
+    let begin = value(LiveMetric::WorkBeginTotal)?;
+    let end = value(LiveMetric::WorkEndTotal)?;
+    courses.add(run, begin, value(LiveMetric::CpuBeginSeconds)?);
+    courses.add(run, end, value(LiveMetric::CpuEndSeconds)?);
+    let cost = courses.relative_cost(run, begin, end).unwrap_or(1.0);
+    let rate = value(LiveMetric::CpuWorkPerSecond)? * cost;
+    let name = LiveMetric::SameInputPerSecond.name().to_owned();
+    trial.readings.insert(name, Reading::of(rate));
+    Some(())
 }
 
 /// Returns true if work was counted in a period, or could not be counted.

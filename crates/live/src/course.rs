@@ -23,25 +23,32 @@ impl Course {
         }
     }
 
-    /// The processor time at a place, between the points around it.
+    /// The processor time at a place: between the points around it, beyond them at the mean rate.
     fn cpu(&self, work: f64) -> Option<f64> {
+        let ((first, cpu_first), (last, cpu_last)) = (*self.points.first()?, *self.points.last()?);
+        if work <= first {
+            return Some(cpu_first - (first - work) * self.cost()?);
+        }
+        if work >= last {
+            return Some(cpu_last + (work - last) * self.cost()?);
+        }
         let after = self.points.partition_point(|it| it.0 < work);
-        let (to, cpu_to) = *self.points.get(after)?;
-        let Some(before) = after.checked_sub(1) else {
-            return (to <= work).then_some(cpu_to);
-        };
-        let (from, cpu_from) = self.points[before];
+        let ((from, cpu_from), (to, cpu_to)) = (self.points[after - 1], self.points[after]);
         Some(cpu_from + (cpu_to - cpu_from) * (work - from) / (to - from))
+    }
+
+    /// The processor time of a unit of work in the whole course. `None` if it has too few points.
+    fn cost(&self) -> Option<f64> {
+        let ((first, cpu_first), (last, cpu_last)) = (*self.points.first()?, *self.points.last()?);
+        let cost = (cpu_last - cpu_first) / (last - first);
+        (self.points.len() >= FEWEST_POINTS && cost > 0.0).then_some(cost)
     }
 
     /// The processor time of a unit of work between two places, relative to the whole course.
     fn relative_cost(&self, begin: f64, end: f64) -> Option<f64> {
-        let (first, last) = (self.points.first()?, self.points.last()?);
-        let whole = (last.1 - first.1) / (last.0 - first.0);
         let here = (self.cpu(end)? - self.cpu(begin)?) / (end - begin);
-        let relative = here / whole;
-        (self.points.len() >= FEWEST_POINTS && relative.is_finite() && relative > 0.0)
-            .then_some(relative)
+        let relative = here / self.cost()?;
+        (relative.is_finite() && relative > 0.0).then_some(relative)
     }
 }
 
@@ -58,7 +65,7 @@ impl Courses {
     }
 
     /// Returns the processor time of a unit of work between two places, relative to a whole run: the mean of the runs
-    /// before `run` that passed both. `None` without one.
+    /// before `run`. `None` without one.
     #[must_use]
     pub fn relative_cost(&self, run: u32, begin: f64, end: f64) -> Option<f64> {
         let courses = self.by_run.range(..run);
@@ -89,7 +96,8 @@ mod tests {
         assert_eq!(courses.relative_cost(1, 12.0, 23.0), Some(0.5));
         assert_eq!(courses.relative_cost(1, 60.0, 75.0), Some(1.5));
         assert_eq!(courses.relative_cost(1, 0.0, 100.0), Some(1.0));
-        assert_eq!(courses.relative_cost(1, 90.0, 101.0), None);
+        assert_eq!(courses.relative_cost(1, 100.0, 110.0), Some(1.0));
+        assert_eq!(courses.relative_cost(1, 90.0, 110.0), Some(1.25));
     }
 
     #[test]

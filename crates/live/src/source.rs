@@ -146,11 +146,16 @@ impl Source {
     }
 
     /// Returns how long a period must be for the counter to be true, in seconds. A session of PostgreSQL
-    /// reports its transactions once a second at most.
+    /// reports its transactions once a second at most. The kernel counts at once.
     #[must_use]
     pub fn least_period(&self) -> f64 {
         match self {
             Self::Postgres { .. } => 5.0,
+            Self::Io
+            | Self::Syscalls { .. }
+            | Self::Uprobe { .. }
+            | Self::Usdt { .. }
+            | Self::Instructions => 0.25,
             _ => 0.5,
         }
     }

@@ -69,6 +69,8 @@ pub struct Room<'a> {
     before: Option<BTreeMap<String, u64>>,
     /// Looks in a row in which a counter had grown.
     grown: u32,
+    /// Blocks that were made free and not used yet. Those in the lists of processors are missing in buddyinfo.
+    made: u64,
 }
 
 impl<'a> Room<'a> {
@@ -81,6 +83,7 @@ impl<'a> Room<'a> {
             huge_bytes,
             before: None,
             grown: 0,
+            made: 0,
         }
     }
 
@@ -88,6 +91,7 @@ impl<'a> Room<'a> {
     pub fn begin(&mut self) {
         self.before = None;
         self.grown = 0;
+        self.made = 0;
     }
 
     /// Makes the kernel free at least so many blocks: takes huge pages for our own memory and gives them back at once.
@@ -97,7 +101,7 @@ impl<'a> Room<'a> {
         let available = memory.and_then(|it| it.get("MemAvailable")).unwrap_or(0);
         let blocks = (needed + AHEAD).min(available / SHARE / self.huge_bytes.max(1));
         if blocks >= needed {
-            take_and_give_back(blocks, self.huge_bytes);
+            self.made = take_and_give_back(blocks, self.huge_bytes);
         }
         // The counters may have grown by this.
         self.before = None;
@@ -105,7 +109,8 @@ impl<'a> Room<'a> {
 
     fn free(&self) -> Result<u64, Short> {
         let free = read_buddyinfo(self.root).map_err(|it| unread(&it))?;
-        Ok(free_huge_pages(&free, self.page_bytes, self.huge_bytes))
+        let free = free_huge_pages(&free, self.page_bytes, self.huge_bytes);
+        Ok(free.max(self.made))
     }
 
     fn worked(&mut self) -> Result<(), Short> {
@@ -152,25 +157,30 @@ impl Watch for Room<'_> {
         let free = self.free()?;
         match free < needed {
             true => Err(Short::Blocks { free, needed }),
-            false => Ok(()),
+            false => {
+                self.made = self.made.saturating_sub(blocks);
+                Ok(())
+            }
         }
     }
 }
 
-/// Makes huge pages of fresh memory, and drops them. A page that the kernel cannot make is left out.
-fn take_and_give_back(blocks: u64, huge_bytes: u64) {
+/// Makes huge pages of fresh memory, and drops them. Returns how many the kernel could make.
+fn take_and_give_back(blocks: u64, huge_bytes: u64) -> u64 {
     let size = |blocks: u64| usize::try_from(blocks * huge_bytes).unwrap_or(usize::MAX);
     let Ok(memory) = FreshMemory::new(size(blocks + 1)) else {
-        return;
+        return 0;
     };
     let start = memory.aligned(size(1));
-    // SAFETY: the memory has room for so many aligned blocks, and nobody else uses it. The advice changes no content.
-    unsafe {
-        for block in 0..blocks {
-            start.add(size(block)).write_volatile(1);
+    let is_made = |block: &u64| {
+        // SAFETY: the memory has room for so many aligned blocks, and nobody else uses it. The advice changes no content.
+        unsafe {
+            let block = start.add(size(*block));
+            block.write_volatile(1);
+            libc::madvise(block.cast(), size(1), libc::MADV_COLLAPSE) == 0
         }
-        libc::madvise(start.cast(), size(blocks), libc::MADV_COLLAPSE);
-    }
+    };
+    (0..blocks).filter(is_made).count() as u64
 }
 
 #[cfg(test)]

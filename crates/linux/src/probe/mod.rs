@@ -6,6 +6,7 @@
 //! otherwise.
 
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
+use hugewise_base::tunables::ELF_THP;
 use hugewise_observe::doctor::{Examination, Facts};
 
 use crate::machine::error::{Kind, Result};
@@ -14,6 +15,7 @@ use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
 use crate::proc::status::read_status;
 use crate::proc::{cpuinfo, loadavg, meminfo};
+use crate::sys::tunables::read_tunables;
 use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
 pub mod answers;
@@ -86,6 +88,8 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         },
         user: user(answers),
         glibc: libraries::find_glibc(root, &answers.arch),
+        glibc_elf_thp: libraries::loader_has_tunable(root, &answers.arch, ELF_THP),
+        tunables: read_tunables(root, answers.environment.glibc_tunables.as_deref()),
         allocators: libraries::find_allocators(root, &answers.arch),
         load_1min: loadavg::read_loadavg(root)?,
         free_blocks: free_blocks(root)?,
@@ -131,7 +135,6 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         steal_share: read_stat(root).ok().and_then(|time| time.steal_share()),
         shrink_underused: thp::read_shrink_underused(root).ok().flatten(),
         shmem_sizes: thp::read_shmem_sizes(root).unwrap_or_default(),
-        glibc_tunables: answers.environment.glibc_tunables.clone(),
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
         program: answers.environment.program.clone(),

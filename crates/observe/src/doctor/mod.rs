@@ -81,8 +81,6 @@ pub struct Facts {
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
     #[serde(with = "number_keys")]
     pub shmem_sizes: BTreeMap<u64, String>,
-    /// `GLIBC_TUNABLES` in the environment that programs here inherit.
-    pub glibc_tunables: Option<String>,
     /// True if the THP files are on a read-only mount.
     pub thp_read_only: Option<bool>,
     /// `/proc/sys/kernel/perf_event_paranoid`.

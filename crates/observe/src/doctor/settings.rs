@@ -26,6 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     glibc::hugetlb_without_pool,
     glibc::advises_by_itself,
     glibc::takes_advice_by_chance,
+    glibc::file_sets_malloc,
     read_only_settings,
 ];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Examination, Facts, Feature, Severity, Support, diagnose};
+use super::{Examination, Facts, Feature, Severity, Support, TmpfsMount, diagnose};
 use crate::test_host::host;
 use hugewise_base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use hugewise_base::missing::Missing;
@@ -309,6 +309,47 @@ fn the_tunable_of_glibc_depends_on_mode_and_version() {
         with("2", "madvise", (2, 41)),
         ["glibc-hugetlb-without-pool"]
     );
+}
+
+#[test]
+fn each_tmpfs_follows_its_option_unless_the_machine_overrides_it() {
+    let rows = |global: &str, options: &[&str]| {
+        let mut seen = healthy();
+        settings(&mut seen).shmem_enabled = Some(global.to_owned());
+        seen.facts.tmpfs = options
+            .iter()
+            .map(|huge| TmpfsMount {
+                point: "/dev/shm".to_owned(),
+                huge: (*huge).to_owned(),
+            })
+            .collect();
+        let report = diagnose(&seen).shared_memory.into_iter();
+        let rows = report.map(|it| (it.mount.is_some(), it.setting, it.huge));
+        rows.collect::<Vec<_>>()
+    };
+    let row = |mount, setting: &str, huge| (mount, setting.to_owned(), huge);
+    assert_eq!(
+        rows("never", &["never", "always", "within_size", "advise"]),
+        [
+            row(false, "shmem_enabled=never", false),
+            row(true, "huge=never", false),
+            row(true, "huge=always", true),
+            row(true, "huge=within_size", true),
+            row(true, "huge=advise", true),
+        ]
+    );
+    for (global, huge) in [("deny", false), ("force", true)] {
+        let setting = format!("shmem_enabled={global}");
+        let expected = [
+            row(false, &setting, huge),
+            row(true, "huge=never", huge),
+            row(true, "huge=always", huge),
+        ];
+        assert_eq!(rows(global, &["never", "always"]), expected);
+    }
+    let mut without = healthy();
+    settings(&mut without).shmem_enabled = None;
+    assert_eq!(diagnose(&without).shared_memory, []);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub const VARIABLE: &str = "GLIBC_TUNABLES";
 
 /// The place that sets a tunable.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub enum Place {
+pub enum TunablePlace {
     /// The file of the machine, as `ldconfig` last read it.
     #[serde(rename = "/etc/tunables.conf")]
     File,
@@ -26,7 +26,7 @@ pub enum Place {
     Environment,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TunablePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::File => "/etc/tunables.conf",
@@ -44,7 +44,7 @@ pub struct Tunable {
     /// Its value. A number of the file is decimal, as glibc stores it.
     pub value: String,
     /// The place that sets it.
-    pub place: Place,
+    pub place: TunablePlace,
     /// The only program that gets it: a file name or an absolute path. `None` for all programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -88,7 +88,7 @@ impl Tunables {
         let own = entries.map(|(name, value)| Tunable {
             name: name.to_owned(),
             value: value.to_owned(),
-            place: Place::Environment,
+            place: TunablePlace::Environment,
             program: None,
             fixed: false,
         });
@@ -116,7 +116,7 @@ impl Tunables {
         for entry in self.0.iter().filter(|entry| entry.applies_to(program)) {
             let known = set.get(entry.name.as_str());
             let is_fixed = known.is_some_and(|known| known.fixed);
-            if !(is_fixed && entry.place == Place::Environment) {
+            if !(is_fixed && entry.place == TunablePlace::Environment) {
                 set.insert(&entry.name, entry);
             }
         }
@@ -152,7 +152,7 @@ mod tests {
         Tunable {
             name: name.to_owned(),
             value: value.to_owned(),
-            place: Place::File,
+            place: TunablePlace::File,
             program,
             fixed,
         }
@@ -196,7 +196,10 @@ mod tests {
         let file = vec![entry("t h=2"), entry("e=1")];
         let all = Tunables::new(file, Some("h=1:nonsense"));
         assert_eq!(all.variable(None).as_deref(), Some("e=1:h=1"));
-        assert_eq!(all.get("h").map(|it| it.place), Some(Place::Environment));
+        assert_eq!(
+            all.get("h").map(|it| it.place),
+            Some(TunablePlace::Environment)
+        );
         assert_eq!(Tunables::default().variable(None), None);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_base::tunables::{Place, Tunable, Tunables, VARIABLE};
+use hugewise_base::tunables::{Tunable, TunablePlace, Tunables, VARIABLE};
 
 use crate::machine::root::Root;
 
@@ -102,7 +102,7 @@ fn entry(cache: &[u8], bytes: &[u8]) -> Option<Option<Tunable>> {
             (true, false) => parsed.to_string(),
             (true, true) => parsed.cast_signed().to_string(),
         },
-        place: Place::File,
+        place: TunablePlace::File,
         program: match has(FOR_PROGRAM) {
             true => Some(text(16)?),
             false => None,
@@ -183,12 +183,15 @@ mod tests {
             all.get(name).map(|it| (it.value.clone(), it.place))
         };
         let (heap, stacks) = ("glibc.malloc.hugetlb", "glibc.pthread.stack_hugetlb");
-        assert_eq!(of(None, heap), Some(("1".to_owned(), Place::File)));
+        assert_eq!(of(None, heap), Some(("1".to_owned(), TunablePlace::File)));
         let own = Some("glibc.malloc.hugetlb=0:glibc.pthread.stack_hugetlb=1");
-        assert_eq!(of(own, heap), Some(("0".to_owned(), Place::Environment)));
+        assert_eq!(
+            of(own, heap),
+            Some(("0".to_owned(), TunablePlace::Environment))
+        );
         assert_eq!(
             of(own, stacks),
-            Some(("0".to_owned(), Place::File)),
+            Some(("0".to_owned(), TunablePlace::File)),
             "fixed"
         );
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};
-use hugewise_base::tunables::{MALLOC_HUGETLB, Place, Tunable};
+use hugewise_base::tunables::{MALLOC_HUGETLB, Tunable, TunablePlace};
 
 /// A value of the tunable of malloc that programs here get without a policy.
 fn hugetlb<'a>(examination: &'a Examination, value: &str) -> Option<&'a Tunable> {
@@ -19,7 +19,7 @@ fn evidence(tunable: &Tunable) -> Evidence {
 /// The file acts on programs whose environment does not show it.
 pub(super) fn file_sets_malloc(examination: &Examination) -> Option<Remark> {
     let all = examination.host.tunables.iter();
-    let of_file = all.filter(|it| it.place == Place::File && it.name == MALLOC_HUGETLB);
+    let of_file = all.filter(|it| it.place == TunablePlace::File && it.name == MALLOC_HUGETLB);
     let found: Vec<&Tunable> = of_file.collect();
     if found.is_empty() {
         return None;

@@ -6,7 +6,7 @@ use super::{Examination, Facts, Feature, Severity, Support, TmpfsMount, diagnose
 use crate::test_host::host;
 use hugewise_base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use hugewise_base::missing::Missing;
-use hugewise_base::tunables::{MALLOC_HUGETLB, Place, Tunable, Tunables};
+use hugewise_base::tunables::{MALLOC_HUGETLB, Tunable, TunablePlace, Tunables};
 use hugewise_base::units::MIB;
 
 /// A bare machine without any problem.
@@ -358,7 +358,7 @@ fn tunables_of_the_machine_count_as_those_of_the_environment() {
         let entry = Tunable {
             name: MALLOC_HUGETLB.to_owned(),
             value: value.to_owned(),
-            place: Place::File,
+            place: TunablePlace::File,
             program: None,
             fixed,
         };

@@ -235,7 +235,7 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::tunables::{Place, Tunables};
+    use crate::base::tunables::{TunablePlace, Tunables};
     use crate::changed_host::Changed;
     use crate::test_host::host;
 
@@ -340,7 +340,7 @@ mod tests {
             let entry = Tunable {
                 name: MALLOC_HUGETLB.to_owned(),
                 value: "1".to_owned(),
-                place: Place::File,
+                place: TunablePlace::File,
                 program: program.map(str::to_owned),
                 fixed: false,
             };

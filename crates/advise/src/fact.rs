@@ -170,6 +170,7 @@ const NAMES: &[(&str, FactKind, Owner)] = {
         ("process.thp_disabled", Boolean, Process),
         ("process.static", Boolean, Process),
         ("process.raises_rights", Boolean, Process),
+        ("process.tunables_conf", Text, Process),
         ("process.rss.bytes", Number, Process),
         ("process.anon.bytes", Number, Process),
         ("process.heap.bytes", Number, Process),

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use crate::missing::{Fact, fact, number_keys};
+use crate::tunables::{MALLOC_HUGETLB, Tunables};
 
 /// The folder of the THP settings, relative to the root of the machine.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
@@ -65,6 +66,12 @@ pub struct Host {
     pub user: User,
     /// Version of the C library of dynamically linked programs, if it is glibc.
     pub glibc: Option<(u32, u32)>,
+    /// True if that glibc can request huge pages for code (`glibc.elf.thp`, found in the file of its loader; 2.44).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub glibc_elf_thp: bool,
+    /// Tunables of glibc that programs get without a policy.
+    #[serde(default, skip_serializing_if = "Tunables::is_empty")]
+    pub tunables: Tunables,
     /// Allocators found on the system: the path of the library, by the policy value that selects it.
     pub allocators: BTreeMap<String, String>,
     /// Load average over one minute at the start of the experiment.
@@ -115,12 +122,14 @@ impl Host {
     }
 
     /// Returns true if programs advise their heaps by default. glibc's malloc does so on Arm since 2.43 (`thp_init`,
-    /// malloc/malloc.c), while `enabled` is `madvise`.
+    /// malloc/malloc.c), while `enabled` is `madvise` and no tunable says otherwise.
     #[must_use]
     pub fn malloc_advises_by_itself(&self) -> bool {
         const FIRST_GLIBC: (u32, u32) = (2, 43);
         let mode = self.thp.as_ref().ok().map(|thp| thp.enabled.as_str());
-        self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC) && mode == Some("madvise")
+        let is_default = self.tunables.get(MALLOC_HUGETLB).is_none();
+        let advises = self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC);
+        advises && is_default && mode == Some("madvise")
     }
 
     /// Returns true if this glibc applies `glibc.malloc.hugetlb=1` only in some processes. Until 2.37, it reads the

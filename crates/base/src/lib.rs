@@ -22,5 +22,6 @@ pub mod setting;
 pub mod shell;
 pub mod table;
 pub mod tlb;
+pub mod tunables;
 pub mod units;
 pub mod verification;

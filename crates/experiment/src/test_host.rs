@@ -38,6 +38,8 @@ pub fn host(enabled: &str) -> Host {
             can_write_thp: true,
         },
         glibc: Some((2, 41)),
+        glibc_elf_thp: false,
+        tunables: Default::default(),
         allocators: BTreeMap::from([("jemalloc".into(), "/usr/lib/libjemalloc.so.2".into())]),
         load_1min: 0.0,
         free_blocks: Vec::new(),

@@ -253,6 +253,8 @@ fn nowhere() -> Host {
             can_write_thp: false,
         },
         glibc: None,
+        glibc_elf_thp: false,
+        tunables: Default::default(),
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),

@@ -78,6 +78,7 @@ pub(super) fn subject(name: &str) -> String {
         "distribution.version" => "the version of the distribution",
         "app.version" => "its version",
         "argv" => "its command line",
+        "process.tunables_conf" => "the part of /etc/tunables.conf for it",
         "process.rss.bytes" => "its resident memory",
         "process.anon.bytes" => "its anonymous memory",
         "process.heap.bytes" => "its main heap (brk)",

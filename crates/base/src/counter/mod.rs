@@ -42,6 +42,8 @@ pub enum Place {
     Export,
     /// `hugewise watch`.
     Watch,
+    /// The trend in `hugewise watch`.
+    Trend,
 }
 
 /// The kernel file of a counter.

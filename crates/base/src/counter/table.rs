@@ -137,13 +137,15 @@ counters! {
         "page faults that got a folio of this size";
     AnonFaultFallback "anon_fault_fallback_total" "fallbacks" ["anon_fault_fallback"] SizeStats "6.10" Lower WhenNonZero [Watch]
         "page faults that wanted a folio of this size and got smaller pages";
-    Split "split_total" "splits" ["split"] SizeStats "6.11" Lower OnRequest [Watch]
+    Split "split_total" "splits" ["split"] SizeStats "6.11" Lower OnRequest [Watch Trend]
         "folios made smaller ones";
+    SplitDeferred "split_deferred_total" "to be split" ["split_deferred"] SizeStats "6.11" Lower OnRequest [Trend]
+        "folios mapped in part, put on the list of those to split when memory is short";
     Swpout "swpout_total" "swapped" ["swpout"] SizeStats "6.11" Lower OnRequest [Watch]
         "folios written to swap whole";
     NrAnon "nr_anon_total" "in use" ["nr_anon"] SizeStats "6.12" Neither OnRequest [Watch]
         "anonymous folios of this size in use";
-    NrAnonPartiallyMapped "nr_anon_partially_mapped_total" "in part" ["nr_anon_partially_mapped"] SizeStats "6.12" Lower OnRequest [Watch]
+    NrAnonPartiallyMapped "nr_anon_partially_mapped_total" "in part" ["nr_anon_partially_mapped"] SizeStats "6.12" Lower OnRequest [Watch Trend]
         "folios with some pages no longer mapped";
 
     AnonBytes "anon_bytes" "anonymous memory" ["AnonPages"] Meminfo "2.6" Lower OnRequest [Export Watch]

@@ -78,6 +78,8 @@ pub fn host() -> Host {
             can_write_thp: true,
         },
         glibc: Some((2, 36)),
+        glibc_elf_thp: false,
+        tunables: Default::default(),
         allocators: BTreeMap::new(),
         load_1min: 0.02,
         free_blocks: vec![1200, 800, 400, 200, 100, 90, 80, 70, 60, 50, 5000],

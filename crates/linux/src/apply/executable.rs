@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use hugewise_experiment::run::policy::Executable;
-use object::elf::PF_X;
+use hugewise_base::tunables::ELF_THP;
+use hugewise_experiment::run::policy::{Executable, ReadOnly};
+use object::elf::{PF_R, PF_W, PF_X};
 use object::{File, Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags};
 
 use super::runtime::{holds, read_program};
@@ -35,8 +36,25 @@ pub fn parse_executable(image: &[u8]) -> Option<Executable> {
         names_jemalloc: holds(image, b"libjemalloc.so"),
         holds_jemalloc: holds(image, b"<jemalloc>: "),
         holds_tunables: holds(image, b"glibc.malloc.hugetlb"),
+        holds_elf_thp: holds(image, ELF_THP.as_bytes()),
         code_bytes: code_bytes(&file),
+        read_only: read_only(&file),
     })
+}
+
+fn read_only(file: &File<'_>) -> Vec<ReadOnly> {
+    let is_it = |flags| {
+        let SegmentFlags::Elf { p_flags, .. } = flags else {
+            return false;
+        };
+        p_flags & (PF_R | PF_W) == PF_R
+    };
+    let segments = file.segments().filter(|it| is_it(it.flags()));
+    let segments = segments.map(|it| ReadOnly {
+        alignment: 1_u64.unbounded_shl((it.address() | it.file_range().0).trailing_zeros()),
+        bytes: it.size(),
+    });
+    segments.collect()
 }
 
 /// Returns the length in bytes of the longest executable segment.
@@ -82,6 +100,12 @@ mod tests {
         assert!(dynamic.loader.is_some() && !dynamic.holds_tunables && !dynamic.is_go);
         assert!((1..fixed.code_bytes).contains(&dynamic.code_bytes) && fixed.code_bytes < 2 << 20);
         assert!(fixed.loader.is_none() && !fixed.is_go && !fixed.defines_malloc);
+        let large = compiled("cc", &["-static", "-Wl,-z,max-page-size=2097152"], SOURCE);
+        let aligned = |file: &Executable| {
+            let mut segments = file.read_only.iter();
+            segments.any(|it| it.alignment >= 2 << 20 && it.bytes == file.code_bytes)
+        };
+        assert!(!aligned(&fixed) && aligned(&large.expect("it links")));
         let own = compiled("cc", &["-rdynamic", "-fno-builtin"], OWN).expect("it compiles");
         assert!(own.defines_malloc && !dynamic.defines_malloc);
     }

@@ -6,7 +6,9 @@
 //! contains the names of the settings that its runtime supports. For a script that starts such a program, nothing is
 //! checked.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -17,9 +19,12 @@ use hugewise_experiment::run::policy::runtime::{
 };
 use hugewise_experiment::run::policy::{Runtime, Settings};
 
+use super::executable::read_executable;
 use crate::file::read::read_regular;
 use crate::machine::identity::Identity;
+use crate::machine::root::Root;
 use crate::spawn::become_identity;
+use crate::sys::tunables::read_tunables;
 
 /// The time limit for an answer of a runtime.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -98,13 +103,35 @@ const LOADER: &str = "/lib/ld-linux-aarch64.so.1";
 #[cfg(not(target_arch = "aarch64"))]
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
+/// Asks the loader of the program, or that of the machine for a script. A static program has none; its file shows later
+/// whether it has tunables.
 fn ask_loader(settings: &Settings, start: CommandContext<'_>) -> Answers {
-    let mut command = Command::new(LOADER);
+    let first = start.words.first();
+    let file = first.and_then(|word| find(word, start.directory));
+    let executable = file.as_deref().and_then(read_executable);
+    let Some(loader) = executable.map_or(Some(LOADER.to_owned()), |it| it.loader) else {
+        return Answers::new();
+    };
+    let mut command = Command::new(loader);
     command.arg("--list-tunables");
     let Some(output) = output(command, start) else {
         return Answers::new();
     };
-    tunables_answers(&parse_tunables(&output), settings)
+    let mut known = parse_tunables(&output);
+    let path = file.and_then(|path| fs::canonicalize(path).ok());
+    let path = path.map(|path| path.display().to_string());
+    known.extend(fixed_for(path.as_deref()));
+    tunables_answers(&known, settings)
+}
+
+/// Returns the tunables that the file of the machine fixes for a program. The loader does not list those of a single
+/// program.
+fn fixed_for(program: Option<&str>) -> BTreeMap<String, String> {
+    let all = read_tunables(&Root::real(), None);
+    let fixed = all.of(program).into_values().filter(|it| it.fixed);
+    fixed
+        .map(|it| (it.name.clone(), it.value.clone()))
+        .collect()
 }
 
 /// The names of the runtime's settings appear as text in every program that supports them.

@@ -36,6 +36,25 @@ pub fn parse_glibc_banner(content: &[u8]) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// Returns true if the loader of dynamically linked programs knows a tunable. Its file holds the names of all.
+#[must_use]
+pub fn loader_has_tunable(root: &Root, arch: &str, tunable: &str) -> bool {
+    // `ld-linux-x86-64.so.2` and `ld-linux-aarch64.so.1`.
+    let start = format!("ld-linux-{}.so.", arch.replace('_', "-"));
+    let found = folders(root, arch).into_iter().find_map(|folder| {
+        let names = root.list(&folder).unwrap_or_default();
+        let name = names.into_iter().find(|name| name.starts_with(&start))?;
+        root.read(format!("{folder}/{name}")).ok()
+    });
+    found.is_some_and(|image| holds_text(&image, tunable))
+}
+
+/// Returns true if an image holds a text that ends with a zero byte.
+pub(crate) fn holds_text(image: &[u8], text: &str) -> bool {
+    let ended = [text.as_bytes(), b"\0"].concat();
+    image.windows(ended.len()).any(|window| window == ended)
+}
+
 /// Returns allocators by their policy value, with the path to preload.
 #[must_use]
 pub fn find_allocators(root: &Root, arch: &str) -> BTreeMap<String, String> {
@@ -70,6 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::machine::root::machine_of;
 
     #[test]
     fn the_banner_names_the_version() {
@@ -106,6 +126,20 @@ mod tests {
             ]
             .map(|(value, path)| (value.to_owned(), path.to_owned()))
         );
+    }
+
+    #[test]
+    fn the_loader_of_the_own_architecture_is_asked() {
+        let loader = "\u{7f}ELF\0glibc.elf.thp\0glibc.malloc.hugetlb\0";
+        let (_folder, root) = machine_of(&[
+            ("usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", loader),
+            ("usr/lib/ld-linux-aarch64.so.1", "\0glibc.elf.thp.other\0"),
+        ]);
+        assert!(loader_has_tunable(&root, "x86_64", "glibc.elf.thp"));
+        assert!(!loader_has_tunable(&root, "x86_64", "glibc.elf.th"));
+        assert!(!loader_has_tunable(&root, "x86_64", "glibc.elf.other"));
+        assert!(!loader_has_tunable(&root, "aarch64", "glibc.elf.thp"));
+        assert!(!loader_has_tunable(&root, "riscv64", "glibc.elf.thp"));
     }
 
     proptest! {

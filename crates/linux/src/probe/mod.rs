@@ -5,15 +5,20 @@
 //! frozen machine is a directory of files and a `host.toml` with the results, and does not differ from the real one
 //! otherwise.
 
+use std::collections::BTreeMap;
+
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
-use hugewise_observe::doctor::{Examination, Facts};
+use hugewise_base::tunables::ELF_THP;
+use hugewise_observe::doctor::{Examination, Facts, TmpfsMount};
 
 use crate::machine::error::{Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
+use crate::proc::mounts::{Mount, parse_mounts};
 use crate::proc::stat::read_stat;
 use crate::proc::status::read_status;
 use crate::proc::{cpuinfo, loadavg, meminfo};
+use crate::sys::tunables::read_tunables;
 use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
 pub mod answers;
@@ -86,6 +91,8 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         },
         user: user(answers),
         glibc: libraries::find_glibc(root, &answers.arch),
+        glibc_elf_thp: libraries::loader_has_tunable(root, &answers.arch, ELF_THP),
+        tunables: read_tunables(root, answers.environment.glibc_tunables.as_deref()),
         allocators: libraries::find_allocators(root, &answers.arch),
         load_1min: loadavg::read_loadavg(root)?,
         free_blocks: free_blocks(root)?,
@@ -131,13 +138,30 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         steal_share: read_stat(root).ok().and_then(|time| time.steal_share()),
         shrink_underused: thp::read_shrink_underused(root).ok().flatten(),
         shmem_sizes: thp::read_shmem_sizes(root).unwrap_or_default(),
-        glibc_tunables: answers.environment.glibc_tunables.clone(),
+        tmpfs: tmpfs_mounts(root),
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
         program: answers.environment.program.clone(),
         no_new_privileges: read_status(root, std::process::id())
             .is_ok_and(|status| status.no_new_privileges),
     })
+}
+
+/// Returns the writable tmpfs mounts; of several at one point only the last can be reached.
+fn tmpfs_mounts(root: &Root) -> Vec<TmpfsMount> {
+    let table = root.read("proc/self/mountinfo").unwrap_or_default();
+    let mut mounts: Vec<Mount> = parse_mounts(&table);
+    let last: BTreeMap<String, usize> = mounts.iter().map(|it| it.point.clone()).zip(0..).collect();
+    let mut at = 0..;
+    mounts.retain(|it| at.next() == last.get(&it.point).copied());
+    let tmpfs = mounts
+        .into_iter()
+        .filter(|it| it.kind == "tmpfs" && !it.has_option("ro"));
+    let mounts = tmpfs.map(|it| TmpfsMount {
+        huge: it.option("huge").unwrap_or("never").to_owned(),
+        point: it.point,
+    });
+    mounts.collect()
 }
 
 /// An unknown value counts as "off": newer kernels may add flags, but none can restrict huge pages more than 1 does.

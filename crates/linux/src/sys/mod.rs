@@ -11,3 +11,4 @@ pub mod kernel_config;
 /// Files with a choice of several values, or with one value.
 pub mod setting;
 pub mod thp;
+pub mod tunables;

@@ -7,7 +7,7 @@ use hugewise_linux::proc::{
     buddyinfo, cpuinfo, kallsyms, loadavg, meminfo, mounts, pid_stat, smaps_rollup, stat, statm,
     status, tree, vmstat,
 };
-use hugewise_linux::sys::{cache, cgroup, cpu, thp};
+use hugewise_linux::sys::{cache, cgroup, cpu, thp, tunables};
 use hugewise_linux::{bpf, probe, tracepoint};
 
 fn of_processes(bytes: &[u8]) {
@@ -39,6 +39,7 @@ fn of_the_machine(bytes: &[u8]) {
     let _ = stat::parse_stat(bytes);
     let _ = thp::parse_choice(bytes);
     let _ = tracepoint::parse_format(bytes);
+    let _ = tunables::parse_cache(bytes);
     let _ = vmstat::parse_vmstat(bytes);
 }
 

@@ -185,6 +185,8 @@ pub(super) fn host() -> Host {
             can_write_thp: false,
         },
         glibc: None,
+        glibc_elf_thp: false,
+        tunables: Default::default(),
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),

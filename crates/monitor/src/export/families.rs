@@ -75,9 +75,29 @@ fn sizes(sizes: &BTreeMap<u64, BTreeMap<String, u64>>) -> Vec<Family> {
         }
     }
     let by_file = by_file.into_iter();
-    by_file
-        .map(|(file, series)| size_family(file, series))
-        .collect()
+    let by_file = by_file.map(|(file, series)| size_family(file, series));
+    by_file.chain(in_part(sizes)).collect()
+}
+
+/// Folios mapped in part as memory, over all sizes: a program has given back a part that is not yet free.
+fn in_part(sizes: &BTreeMap<u64, BTreeMap<String, u64>>) -> Option<Family> {
+    let of_size = |(size, files): (&u64, &BTreeMap<String, u64>)| {
+        Some(
+            Counter::NrAnonPartiallyMapped
+                .total(files)?
+                .saturating_mul(*size),
+        )
+    };
+    let bytes = sizes
+        .iter()
+        .filter_map(of_size)
+        .reduce(u64::saturating_add)?;
+    Some(family(
+        "thp_anon_partially_mapped_bytes",
+        Kind::Gauge,
+        "Anonymous folios of all sizes with a part no longer mapped, which is free after a split.",
+        vec![series(Vec::new(), bytes as f64)],
+    ))
 }
 
 fn size_family(file: &str, series: Vec<Series>) -> Family {

@@ -14,6 +14,7 @@ mod rows;
 mod sample;
 mod state;
 mod tab;
+mod trend;
 mod view;
 
 #[cfg(test)]

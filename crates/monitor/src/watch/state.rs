@@ -8,6 +8,7 @@ use super::rates::{Between, fault_rates};
 use super::rows::{Column, Row, rows};
 use super::sample::{Header, Sample};
 use super::tab::Tab;
+use super::trend::Trend;
 use hugewise_text::document::Document;
 
 /// Whether new samples are shown.
@@ -60,6 +61,7 @@ pub struct State {
     pub(super) before: Option<Sample>,
     pub(super) now: Option<Sample>,
     pub(super) history: History,
+    pub(super) trend: Trend,
     /// Page faults per second of each process.
     pub(super) faults: BTreeMap<(u32, u64), f64>,
     pub(super) tab: Tab,
@@ -93,6 +95,7 @@ impl State {
             before: None,
             now: None,
             history: History::default(),
+            trend: Trend::default(),
             faults: BTreeMap::new(),
             tab: Tab::default(),
             mode: Mode::default(),
@@ -126,7 +129,7 @@ impl State {
 
     /// Shows the last of these samples, with the earlier ones as history, and pauses.
     pub fn rewind(&mut self, samples: &[Sample]) {
-        self.history = History::default();
+        (self.history, self.trend) = (History::default(), Trend::default());
         (self.before, self.now) = (None, None);
         self.pace = Pace::Frozen;
         samples.iter().for_each(|sample| self.take(sample.clone()));
@@ -144,6 +147,7 @@ impl State {
             now: &sample,
         };
         self.history.push(&between);
+        self.trend.push(&sample);
         (self.before, self.now) = (before, Some(sample));
     }
 

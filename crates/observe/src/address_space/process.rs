@@ -46,7 +46,8 @@ pub struct Process {
     pub page_table_bytes: Option<u64>,
     /// Variables from `/proc/PID/environ`, the environment at its start. Contains those of
     /// [`ADVICE_VARIABLES`](crate::inspect::reasons::ADVICE_VARIABLES) and
-    /// [`OFF_VARIABLES`](hugewise_experiment::run::trial::OFF_VARIABLES) that are set.
+    /// [`OFF_VARIABLES`](hugewise_experiment::run::trial::OFF_VARIABLES) that are set. `GLIBC_TUNABLES` includes the
+    /// entries of `/etc/tunables.conf` for this process.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }

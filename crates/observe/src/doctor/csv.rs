@@ -1,10 +1,10 @@
 //! The diagnosis as rows for programs.
 
-use super::{BreakingState, Diagnosis, FeatureReport, PolicyReport, Remark};
+use super::{BreakingState, Diagnosis, FeatureReport, PolicyReport, Remark, SharedMemory};
 use hugewise_text::csv::Csv;
 
 impl Diagnosis {
-    /// One row per feature, policy, state that breaks a program, and remark.
+    /// One row per feature, policy, kind of shared memory, state that breaks a program, and remark.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
@@ -13,6 +13,9 @@ impl Diagnosis {
         }
         for report in &self.policies {
             csv.row(policy(report));
+        }
+        for memory in &self.shared_memory {
+            csv.row(shared_memory(memory));
         }
         for state in &self.breaking {
             csv.row(breaking(state));
@@ -46,6 +49,18 @@ fn policy(report: &PolicyReport) -> [String; 6] {
         report.means.clone().unwrap_or_default(),
         String::new(),
         report.obstacles.join("; "),
+    ]
+}
+
+fn shared_memory(memory: &SharedMemory) -> [String; 6] {
+    let answer = if memory.huge { "huge" } else { "small" };
+    [
+        "shared_memory".to_owned(),
+        memory.mount.clone().unwrap_or_default(),
+        answer.to_owned(),
+        memory.pages.clone(),
+        format!("{}; shmem_enabled={}", memory.setting, memory.shmem_enabled),
+        String::new(),
     ]
 }
 

@@ -21,6 +21,7 @@ impl Diagnosis {
             self.missing_features(),
             self.all_features(),
             self.policies(),
+            self.shared_memory(),
             self.remark_section("What misleads here", false),
             self.remark_section("Notes", true),
             self.next(),

@@ -2,23 +2,48 @@
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};
+use hugewise_base::tunables::{MALLOC_HUGETLB, Tunable, TunablePlace};
 
-/// One tunable of `GLIBC_TUNABLES`; the last of several counts.
-fn tunable<'a>(examination: &'a Examination, name: &str) -> Option<&'a str> {
-    examination
-        .facts
-        .glibc_tunables
-        .as_deref()?
-        .split(':')
-        .filter_map(|pair| pair.split_once('='))
-        .rfind(|(key, _)| *key == name)
-        .map(|(_, value)| value)
+/// A value of the tunable of malloc that programs here get without a policy.
+fn hugetlb<'a>(examination: &'a Examination, value: &str) -> Option<&'a Tunable> {
+    let set = examination.host.tunables.get(MALLOC_HUGETLB);
+    set.filter(|it| it.value == value)
+}
+
+fn evidence(tunable: &Tunable) -> Evidence {
+    let program = tunable.program.as_ref();
+    let program = program.map_or_else(String::new, |name| format!(" for {name}"));
+    Evidence::new(tunable.place.to_string(), format!("{tunable}{program}"))
+}
+
+/// The file acts on programs whose environment does not show it.
+pub(super) fn file_sets_malloc(examination: &Examination) -> Option<Remark> {
+    let all = examination.host.tunables.iter();
+    let of_file = all.filter(|it| it.place == TunablePlace::File && it.name == MALLOC_HUGETLB);
+    let found: Vec<&Tunable> = of_file.collect();
+    if found.is_empty() {
+        return None;
+    }
+    let remedy = match found.iter().any(|it| it.fixed) {
+        true => {
+            "remove the line and run ldconfig; a line with `-` or `nonoverridable` ignores \
+             GLIBC_TUNABLES, and so malloc=thp and glibc.malloc.hugetlb=0"
+        }
+        false => "compare as-is with the policy glibc.malloc.hugetlb=0",
+    };
+    Some(Remark::new(
+        "glibc-tunables-of-machine",
+        Severity::Note,
+        found.into_iter().map(evidence).collect(),
+        "programs get this tunable of malloc without a policy: as-is includes it",
+        remedy,
+    ))
 }
 
 /// Up to 2.42 mode 1 acts only if `enabled` is madvise (sysdeps/unix/sysv/linux/malloc-hugepages.c,
 /// `__malloc_thp_mode`).
 pub(super) fn hugetlb_ignored(examination: &Examination) -> Option<Remark> {
-    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "1")?;
+    let tunable = hugetlb(examination, "1")?;
     let thp = thp(examination).filter(|thp| thp.enabled != "madvise")?;
     let version = examination
         .host
@@ -28,7 +53,7 @@ pub(super) fn hugetlb_ignored(examination: &Examination) -> Option<Remark> {
         "glibc-hugetlb-ignored",
         Severity::Wrong,
         vec![
-            Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
+            evidence(tunable),
             setting("enabled", &thp.enabled),
             Evidence::new("glibc", format!("{}.{}", version.0, version.1)),
         ],
@@ -38,7 +63,7 @@ pub(super) fn hugetlb_ignored(examination: &Examination) -> Option<Remark> {
 }
 
 pub(super) fn hugetlb_without_pool(examination: &Examination) -> Option<Remark> {
-    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "2")?;
+    let tunable = hugetlb(examination, "2")?;
     let pages = examination.host.hugetlb.values();
     if pages
         .map(|pool| pool.total.saturating_add(pool.overcommit))
@@ -50,7 +75,7 @@ pub(super) fn hugetlb_without_pool(examination: &Examination) -> Option<Remark> 
         "glibc-hugetlb-without-pool",
         Severity::Wrong,
         vec![
-            Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
+            evidence(tunable),
             Evidence::new("/sys/kernel/mm/hugepages/*/nr{,_overcommit}_hugepages", 0),
         ],
         "there is no hugetlb pool: malloc silently falls back to small pages",
@@ -61,8 +86,7 @@ pub(super) fn hugetlb_without_pool(examination: &Examination) -> Option<Remark> 
 /// Under `madvise` many expect small pages in programs that do not ask. Reported with 640 MiB
 /// more idle memory on a small machine (sourceware bug 34081).
 pub(super) fn advises_by_itself(examination: &Examination) -> Option<Remark> {
-    let is_set = tunable(examination, "glibc.malloc.hugetlb").is_some();
-    let version = examination.host.glibc.filter(|_| !is_set)?;
+    let version = examination.host.glibc?;
     examination.host.malloc_advises_by_itself().then(|| {
         Remark::new(
             "glibc-advises-by-itself",

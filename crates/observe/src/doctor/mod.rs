@@ -19,8 +19,10 @@ mod glibc;
 mod hazards;
 mod ladder;
 mod settings;
+mod shared_memory;
 
 pub use ladder::{Feature, Step, step};
+pub use shared_memory::{SharedMemory, TmpfsMount};
 
 /// The answer of a probe. `Yes` and `No` are certain.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -81,8 +83,8 @@ pub struct Facts {
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
     #[serde(with = "number_keys")]
     pub shmem_sizes: BTreeMap<u64, String>,
-    /// `GLIBC_TUNABLES` in the environment that programs here inherit.
-    pub glibc_tunables: Option<String>,
+    /// The writable tmpfs mounts, in the order of the mount table.
+    pub tmpfs: Vec<TmpfsMount>,
     /// True if the THP files are on a read-only mount.
     pub thp_read_only: Option<bool>,
     /// `/proc/sys/kernel/perf_event_paranoid`.
@@ -110,6 +112,9 @@ pub struct Diagnosis {
     /// Huge page policies, and how `run` can apply them here; empty if not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<PolicyReport>,
+    /// Pages of shared memory and of each tmpfs; empty if this kernel has no huge pages there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_memory: Vec<SharedMemory>,
     /// Processes in a state that breaks or kills programs; empty if not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingState>,
@@ -254,6 +259,7 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
         machine: machine(&examination.host),
         features: ladder::report(&examination.ladder),
         policies: Vec::new(),
+        shared_memory: shared_memory::report(examination),
         breaking: Vec::new(),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),

@@ -26,6 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     glibc::hugetlb_without_pool,
     glibc::advises_by_itself,
     glibc::takes_advice_by_chance,
+    glibc::file_sets_malloc,
     read_only_settings,
 ];
 
@@ -200,11 +201,12 @@ fn shmem_apart(examination: &Examination) -> Option<Remark> {
         Severity::Note,
         evidence,
         meaning,
-        "set shmem_enabled=advise, which follows madvise(2); tmpfs mounts have their own huge= option",
+        "set shmem_enabled=advise, which follows madvise(2); each tmpfs mount has its own huge= option (-v lists them)",
     ))
 }
 
-fn shares_huge(global: &str, sizes: &BTreeMap<u64, String>) -> bool {
+/// Returns true if shared memory without a mounted file gets huge pages.
+pub(super) fn shares_huge(global: &str, sizes: &BTreeMap<u64, String>) -> bool {
     match global {
         "force" => true,
         "deny" => false,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Examination, Facts, Feature, Severity, Support, diagnose};
+use super::{Examination, Facts, Feature, Severity, Support, TmpfsMount, diagnose};
 use crate::test_host::host;
 use hugewise_base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use hugewise_base::missing::Missing;
+use hugewise_base::tunables::{MALLOC_HUGETLB, Tunable, TunablePlace, Tunables};
 use hugewise_base::units::MIB;
 
 /// A bare machine without any problem.
@@ -27,6 +28,8 @@ fn healthy_host() -> Host {
         thp: Ok(usual_settings()),
         hugetlb: BTreeMap::new(),
         glibc: Some((2, 41)),
+        glibc_elf_thp: false,
+        tunables: Default::default(),
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
         ..host("madvise")
     }
@@ -293,9 +296,8 @@ fn a_glibc_that_takes_advice_by_chance_is_a_note() {
 fn the_tunable_of_glibc_depends_on_mode_and_version() {
     let with = |value: &'static str, enabled: &'static str, glibc| {
         after(move |seen| {
-            seen.facts.glibc_tunables = Some(format!(
-                "glibc.malloc.arena_max=1:glibc.malloc.hugetlb={value}"
-            ));
+            let own = format!("glibc.malloc.arena_max=1:glibc.malloc.hugetlb={value}");
+            seen.host.tunables = Tunables::new(Vec::new(), Some(&own));
             settings(seen).enabled = enabled.to_owned();
             seen.host.glibc = Some(glibc);
         })
@@ -310,13 +312,77 @@ fn the_tunable_of_glibc_depends_on_mode_and_version() {
 }
 
 #[test]
+fn each_tmpfs_follows_its_option_unless_the_machine_overrides_it() {
+    let rows = |global: &str, options: &[&str]| {
+        let mut seen = healthy();
+        settings(&mut seen).shmem_enabled = Some(global.to_owned());
+        seen.facts.tmpfs = options
+            .iter()
+            .map(|huge| TmpfsMount {
+                point: "/dev/shm".to_owned(),
+                huge: (*huge).to_owned(),
+            })
+            .collect();
+        let report = diagnose(&seen).shared_memory.into_iter();
+        let rows = report.map(|it| (it.mount.is_some(), it.setting, it.huge));
+        rows.collect::<Vec<_>>()
+    };
+    let row = |mount, setting: &str, huge| (mount, setting.to_owned(), huge);
+    assert_eq!(
+        rows("never", &["never", "always", "within_size", "advise"]),
+        [
+            row(false, "shmem_enabled=never", false),
+            row(true, "huge=never", false),
+            row(true, "huge=always", true),
+            row(true, "huge=within_size", true),
+            row(true, "huge=advise", true),
+        ]
+    );
+    for (global, huge) in [("deny", false), ("force", true)] {
+        let setting = format!("shmem_enabled={global}");
+        let expected = [
+            row(false, &setting, huge),
+            row(true, "huge=never", huge),
+            row(true, "huge=always", huge),
+        ];
+        assert_eq!(rows(global, &["never", "always"]), expected);
+    }
+    let mut without = healthy();
+    settings(&mut without).shmem_enabled = None;
+    assert_eq!(diagnose(&without).shared_memory, []);
+}
+
+#[test]
+fn tunables_of_the_machine_count_as_those_of_the_environment() {
+    let with = |value: &str, fixed, own: Option<&'static str>| {
+        let entry = Tunable {
+            name: MALLOC_HUGETLB.to_owned(),
+            value: value.to_owned(),
+            place: TunablePlace::File,
+            program: None,
+            fixed,
+        };
+        after(move |seen| {
+            seen.host.glibc = Some((2, 44));
+            seen.host.tunables = Tunables::new(vec![entry], own);
+        })
+    };
+    let note = "glibc-tunables-of-machine";
+    assert_eq!(with("1", false, None), [note]);
+    assert_eq!(with("2", false, None), ["glibc-hugetlb-without-pool", note]);
+    assert_eq!(with("2", false, Some("glibc.malloc.hugetlb=1")), [note]);
+    let fixed = with("2", true, Some("glibc.malloc.hugetlb=1"));
+    assert_eq!(fixed, ["glibc-hugetlb-without-pool", note]);
+}
+
+#[test]
 fn malloc_that_advises_unasked_is_named() {
     let with = |arch: &str, glibc, enabled: &str, tunables: Option<&str>| {
         after(|seen| {
             seen.host.arch = arch.to_owned();
             seen.host.glibc = Some(glibc);
             settings(seen).enabled = enabled.to_owned();
-            seen.facts.glibc_tunables = tunables.map(str::to_owned);
+            seen.host.tunables = Tunables::new(Vec::new(), tunables);
         })
     };
     let off = Some("glibc.malloc.hugetlb=0");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::base::tunables::Tunables;
 use crate::run::plan::HostMemory;
 use crate::run::record::StopReason;
 
@@ -65,6 +66,9 @@ pub struct Machine {
     pub page_bytes: u64,
     /// Bytes of a PMD-sized huge page.
     pub huge_page_bytes: Option<u64>,
+    /// Tunables of glibc that programs got without a policy.
+    #[serde(skip_serializing_if = "Tunables::is_empty")]
+    pub tunables: Tunables,
 }
 
 /// Disturbed trials. They count, and widen the intervals.

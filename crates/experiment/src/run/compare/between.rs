@@ -183,6 +183,8 @@ pub fn host_differences(x: &Host, y: &Host) -> Vec<String> {
     compare("hypervisor", &hypervisors[0], &hypervisors[1], found);
     let governors = [&x.governor, &y.governor].map(shown);
     compare("governor", &governors[0], &governors[1], found);
+    let tunables = [x, y].map(|host| host.tunables.variable(None).unwrap_or_else(none));
+    compare("tunables of glibc", &tunables[0], &tunables[1], found);
     // The memory that the kernel reserves for itself varies slightly between boots.
     if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
         let memory = [x, y].map(|host| mib(host.memory_bytes));

@@ -35,8 +35,21 @@ pub struct Executable {
     pub holds_jemalloc: bool,
     /// True if it contains the tunables of glibc, as a program statically linked with glibc does.
     pub holds_tunables: bool,
+    /// True if it contains the tunable `glibc.elf.thp`, as a program statically linked with glibc 2.44 does.
+    pub holds_elf_thp: bool,
     /// The length of its longest code segment, in bytes.
     pub code_bytes: u64,
+    /// Its segments that are readable and not writable.
+    pub read_only: Vec<ReadOnly>,
+}
+
+/// A read-only segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOnly {
+    /// The largest power of two that divides its address and its offset in the file.
+    pub alignment: u64,
+    /// Its length in memory, in bytes.
+    pub bytes: u64,
 }
 
 /// The manager of a program's heap, as far as its file shows before it runs.
@@ -167,6 +180,9 @@ impl ObservedProgram<'_> {
             Runtime::Glibc if name.starts_with("malloc.") => {
                 self.lacks_glibc().or_else(|| self.own_malloc())
             }
+            Runtime::Glibc if name == "elf.thp" => {
+                self.lacks_glibc().or_else(|| self.cannot_align())
+            }
             Runtime::Glibc => self.lacks_glibc(),
             Runtime::Java => self.is_no_jvm(),
             Runtime::Jemalloc => self.lacks_jemalloc(),
@@ -264,6 +280,27 @@ impl ObservedProgram<'_> {
                 "{} has {} of code, into which no huge page of {} fits",
                 self.path(),
                 bytes_text(executable.code_bytes),
+                bytes_text(huge_page)
+            )
+        })
+    }
+
+    /// Returns why the loader advises no segment of a static program; libraries of others may have some.
+    fn cannot_align(&self) -> Option<String> {
+        let executable = self.executable.filter(|it| self.is_static(it))?;
+        let path = self.path();
+        if !executable.holds_elf_thp {
+            return Some(format!(
+                "{path} is statically linked with a glibc that has no glibc.elf.thp; text=huge needs none"
+            ));
+        }
+        let huge_page = self.huge_page_bytes?;
+        let fits = |it: &ReadOnly| it.alignment >= huge_page && it.bytes >= huge_page;
+        let fits = executable.read_only.iter().any(fits);
+        (!fits).then(|| {
+            format!(
+                "no read-only segment of {path} holds {} at a multiple of it; link it with \
+                 -z max-page-size={huge_page}",
                 bytes_text(huge_page)
             )
         })

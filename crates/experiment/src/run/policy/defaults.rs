@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::cannot_act::Heap;
 use super::realise::{Reach, Realisation, Unreachable, realise};
 use super::words::{Preload, Text, Tracer, Word};
-use super::{Collapse, Malloc, Policy, Settings, Thp};
+use super::{Collapse, Malloc, Policy, Runtime, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
+use crate::base::tunables::MALLOC_HUGETLB;
 
 /// The default policies, if the user chooses none. First comes the machine as it is, then each reachable mode of
 /// transparent huge pages that differs from it. Then comes the heap manager's setting, if it would act, and last their
@@ -60,13 +62,25 @@ pub fn candidates(
         ..Settings::default()
     });
     let modes = [Thp::Never, Thp::Madvise, Thp::Always].map(thp);
+    let loaded = host.glibc_elf_thp.then(code_by_loader);
     let policies = modes.into_iter().chain([heap, collapsed_later(), code]);
+    let policies = policies.chain(loaded);
     policies
         .map(|policy| {
             let reached = realise(&policy, host, reach);
             (policy, reached)
         })
         .collect()
+}
+
+/// Code in huge pages by advice of the loader. It needs no tracer and keeps the pages of the file, but takes only
+/// segments that are aligned in the file.
+fn code_by_loader() -> Policy {
+    let on = BTreeMap::from([("elf.thp".to_owned(), "1".to_owned())]);
+    Policy::of(Settings {
+        runtimes: BTreeMap::from([(Runtime::Glibc, on)]),
+        ..Settings::default()
+    })
 }
 
 /// The control for the cost of the mechanism by which a policy is reached.
@@ -122,11 +136,15 @@ fn thp(mode: Thp) -> Policy {
     })
 }
 
-/// The setting by which the heap manager asks for huge pages.
+/// The setting by which the heap manager asks for huge pages, or stops asking if a tunable of the machine already makes
+/// it ask.
 fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
     let own = |policy: &str| policy.parse().ok();
+    let tunable = host.tunables.get(MALLOC_HUGETLB);
+    let asks = tunable.is_some_and(|it| it.value != "0");
     (mode_in_force(host) == "madvise")
         .then(|| match heap {
+            Heap::Glibc if asks => own("glibc.malloc.hugetlb=0"),
             Heap::Glibc => own("malloc=thp"),
             Heap::Jvm => own("java.UseTransparentHugePages=+"),
             Heap::Jemalloc => own("jemalloc.thp=always"),
@@ -137,6 +155,7 @@ fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tunables::Tunables;
     use crate::changed_host::Changed;
     use crate::test_host::host;
 
@@ -164,6 +183,35 @@ mod tests {
             "jemalloc.thp=always",
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_heap_that_asks_already_is_compared_with_one_that_does_not() {
+        let with = |variable: &str| {
+            let host = host("madvise").unprivileged();
+            let tunables = Tunables::new(Vec::new(), Some(variable));
+            names(&host.with(|host| host.tunables = tunables), Reach::Process)
+        };
+        let asks = "as-is thp=never glibc.malloc.hugetlb=0 thp=never,glibc.malloc.hugetlb=0";
+        assert_eq!(with("glibc.malloc.hugetlb=1"), asks);
+        let usual = "as-is thp=never malloc=thp thp=never,malloc=thp";
+        assert_eq!(with("glibc.malloc.hugetlb=0"), usual);
+        assert_eq!(with("glibc.elf.thp=1"), usual);
+    }
+
+    #[test]
+    fn the_loader_is_offered_if_it_can() {
+        let offered = |host: Host| -> Vec<(String, bool)> {
+            let all = candidates(&host, Reach::Process).into_iter();
+            let all = all.map(|(policy, reached)| (policy.name, reached.is_ok()));
+            all.filter(|(name, _)| name.starts_with("glibc.")).collect()
+        };
+        let with = |mode: &str| host(mode).with(|host| host.glibc_elf_thp = true);
+        assert_eq!(offered(host("madvise")), []);
+        for (mode, is_reached) in [("madvise", true), ("always", true), ("never", false)] {
+            let expected = [("glibc.elf.thp=1".to_owned(), is_reached)];
+            assert_eq!(offered(with(mode)), expected, "{mode}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod sites;
 pub mod warnings;
 mod words;
 
-pub use cannot_act::{Executable, Heap, ObservedProgram, cannot_act};
+pub use cannot_act::{Executable, Heap, ObservedProgram, ReadOnly, cannot_act};
 pub use collapse::Collapse;
 pub(crate) use defaults::collapsed_later;
 pub use defaults::{candidates, defaults, heeds_advice};

@@ -257,6 +257,7 @@ pub fn realise(
     injection::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
+    malloc::check_fixed(&mut draft);
     draft
         .realisation
         .arguments
@@ -308,6 +309,9 @@ impl Draft<'_> {
             }
             if key == "glibc.pthread.stack_hugetlb" {
                 malloc::check_glibc(self, malloc::FIRST_GLIBC_WITH_STACKS);
+            }
+            if (key.as_str(), change.value()) == ("glibc.elf.thp", "glibc.elf.thp=1") {
+                malloc::check_advice(self, &key);
             }
             let tunable = key == "glibc.malloc.hugetlb";
             let malloc = self.policy.settings.malloc;

@@ -5,6 +5,7 @@ use super::parse::{kib_text, one_of};
 use super::realise::{BIND_NOW, Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};
 use crate::base::host::{Host, HugetlbPool};
+use crate::base::tunables::{ELF_THP, MALLOC_HUGETLB, Tunable};
 
 /// Doubts about the results of `policy` on `host`: texts to print after its name. They do not stop a run.
 #[must_use]
@@ -20,6 +21,8 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         the_pool_is_empty(settings, host),
         one_node(settings, host),
         asked_for_already(settings, host),
+        part_of_as_is(settings, host),
+        told_already(settings, host),
         left_to_chance(policy, host),
     ]
     .into_iter()
@@ -166,6 +169,46 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
+/// The tunables of huge pages that programs get without a policy.
+fn inherited_tunables(host: &Host) -> impl Iterator<Item = &Tunable> {
+    let of_all = host.tunables.of(None).into_values();
+    let of_some = host.tunables.iter().filter(|it| it.program.is_some());
+    let is_known = |it: &&Tunable| [MALLOC_HUGETLB, ELF_THP].contains(&it.name.as_str());
+    of_all.chain(of_some).filter(is_known)
+}
+
+/// Names the place of a tunable, and its program if only one gets it.
+fn sets(tunable: &Tunable) -> String {
+    let program = tunable.program.as_ref();
+    let program = program.map_or_else(String::new, |name| format!(" for {name}"));
+    format!("{} sets {tunable}{program}", tunable.place)
+}
+
+fn part_of_as_is(settings: &Settings, host: &Host) -> Option<String> {
+    let is_as_is = *settings == Settings::default();
+    let mut set = inherited_tunables(host).filter(|it| is_as_is && it.value != "0");
+    let tunable = set.next()?;
+    Some(format!("{}, which is part of it", sets(tunable)))
+}
+
+/// A policy changes nothing if all its tunables have their values already.
+fn told_already(settings: &Settings, host: &Host) -> Option<String> {
+    let asked = settings.tunables();
+    let is_same = |it: &&Tunable| {
+        let mut asked = asked.iter();
+        asked.any(|(name, value)| (name, value) == (&it.name, &it.value))
+    };
+    let tunable = inherited_tunables(host).find(is_same)?;
+    let is_all = asked.len() == 1 && settings.of_program().count() == 1 && settings.thp.is_none();
+    is_all.then(|| {
+        format!(
+            "{}, so that this is what as-is does too; {}=0 stops it",
+            sets(tunable),
+            tunable.name
+        )
+    })
+}
+
 /// Warns that some starts ignore a policy's glibc tunable unless functions are bound at the start.
 #[must_use]
 pub fn left_to_chance(policy: &Policy, host: &Host) -> Option<String> {
@@ -192,6 +235,7 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tunables::{TunablePlace, Tunables};
     use crate::changed_host::Changed;
     use crate::test_host::host;
 
@@ -288,6 +332,38 @@ mod tests {
             let realised = realise(&policy, &host, Reach::Process).unwrap();
             assert_eq!(realised.binds_at_start(), !expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_as_is_includes_is_named() {
+        let of = |text: &str, program: Option<&str>, variable| {
+            let entry = Tunable {
+                name: MALLOC_HUGETLB.to_owned(),
+                value: "1".to_owned(),
+                place: TunablePlace::File,
+                program: program.map(str::to_owned),
+                fixed: false,
+            };
+            let tunables = Tunables::new(vec![entry], variable);
+            let host = host("madvise").with(|host| host.tunables = tunables);
+            warnings(&text.parse().unwrap(), &host)
+        };
+        let file = "/etc/tunables.conf sets glibc.malloc.hugetlb=1";
+        let same = "so that this is what as-is does too; glibc.malloc.hugetlb=0 stops it";
+        assert_eq!(
+            of("as-is", None, None),
+            [format!("{file}, which is part of it")]
+        );
+        assert_eq!(of("malloc=thp", None, None), [format!("{file}, {same}")]);
+        let tunable = of("glibc.malloc.hugetlb=1", Some("redis-server"), None);
+        assert_eq!(tunable, [format!("{file} for redis-server, {same}")]);
+        let by_environment = of("as-is", None, Some("glibc.malloc.hugetlb=2"));
+        let expected = "GLIBC_TUNABLES sets glibc.malloc.hugetlb=2, which is part of it";
+        assert_eq!(by_environment, [expected]);
+        let off = Some("glibc.malloc.hugetlb=0");
+        assert!(of("as-is", None, off).is_empty() && of("malloc=thp", None, off).is_empty());
+        assert!(of("glibc.malloc.hugetlb=0", None, None).is_empty());
+        assert!(of("thp=always,malloc=thp", None, None).is_empty());
     }
 
     #[test]

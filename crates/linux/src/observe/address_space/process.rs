@@ -1,6 +1,7 @@
 //! Facts of a process: `/proc/PID/stat`, `/proc/PID/status` and its program.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::fs::File;
 use std::io::Read;
 
@@ -9,11 +10,13 @@ use hugewise_experiment::run::trial::OFF_VARIABLES;
 use hugewise_observe::address_space::{Process, Sort, WordSize};
 use hugewise_observe::inspect::reasons::ADVICE_VARIABLES;
 
+use crate::file::read::{CONFIGURATION, read_regular};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 use crate::proc::pid_stat::PidStat;
 use crate::proc::status::read_status;
 use crate::proc::tree;
+use crate::sys::tunables;
 
 /// Distinguishes processes with memory from those without: kernel threads and zombies.
 pub(super) fn sort(stat: &PidStat) -> Sort {
@@ -54,15 +57,22 @@ fn parent_switch(root: &Root, parent: u32, own: Option<bool>) -> Option<bool> {
     read_status(root, parent).ok()?.thp_enabled
 }
 
-/// Returns the environment variables about memory advice with which the process was started; empty if unreadable.
+/// Returns the environment variables about memory advice with which the process was started, and the tunables of its
+/// machine; empty if unreadable.
 fn read_environment(root: &Root, pid: u32) -> BTreeMap<String, String> {
     let bytes = root.read(format!("proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));
-    pairs
+    let mut environment = pairs
         .filter(|(name, _)| ADVICE_VARIABLES.contains(name) || OFF_VARIABLES.contains(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+        .collect();
+    let cache = root.path(format!("proc/{pid}/root/{}", tunables::CACHE));
+    let cache = read_regular(&cache, CONFIGURATION).unwrap_or_default();
+    let program = fs::read_link(root.path(format!("proc/{pid}/exe"))).ok();
+    let program = program.map(|path| path.display().to_string());
+    tunables::add_file(&mut environment, &cache, program.as_deref());
+    environment
 }
 
 /// Returns `VmPTE` of `/proc/PID/status`, in bytes; `None` if it cannot be read.
@@ -89,5 +99,33 @@ fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
             "{} is not an ELF file",
             path.display()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::root::machine_of;
+    use std::os::unix::fs::symlink;
+
+    /// Made by `ldconfig` of glibc 2.44; see `sys::tunables`.
+    const CACHE: &[u8] = include_bytes!("../../../../../fixtures/ld.so.cache-2.44");
+
+    #[test]
+    fn tunables_of_the_machine_are_part_of_the_environment() {
+        let (folder, root) = machine_of(&[
+            ("proc/7/environ", "A=1\0MALLOC_CONF=thp:never\0"),
+            ("proc/7/root/etc/passwd", ""),
+            ("proc/8/environ", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1\0"),
+        ]);
+        let place = folder.path().join("proc/7/root").join(tunables::CACHE);
+        fs::write(place, CACHE).expect("a file");
+        symlink("/usr/bin/redis-server", folder.path().join("proc/7/exe")).expect("a link");
+        let with_file = read_environment(&root, 7);
+        assert_eq!(with_file["MALLOC_CONF"], "thp:never");
+        let tunables = &with_file["GLIBC_TUNABLES"];
+        assert!(tunables.contains("glibc.malloc.hugetlb=2"), "{tunables}");
+        let without = read_environment(&root, 8);
+        assert_eq!(without["GLIBC_TUNABLES"], "glibc.malloc.hugetlb=1");
     }
 }

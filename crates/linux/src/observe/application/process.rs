@@ -11,6 +11,7 @@ use hugewise_advise::command::{Command, is_title};
 use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::subject::Traces;
+use hugewise_base::tunables::Tunables;
 use hugewise_observe::address_space::Mapping;
 use object::read::ReadCache;
 use object::{File as Elf, Object};
@@ -24,6 +25,7 @@ use crate::file::rights::Rights;
 use crate::machine::root::Root;
 use crate::observe::address_space::parse_mappings;
 use crate::proc::status::{Status, read_status};
+use crate::sys::tunables;
 
 /// The maximum number of configuration files read per process, because the process chooses their names.
 const MOST_FILES: u32 = 100;
@@ -313,6 +315,12 @@ impl Process {
         facts = facts.with(&jvm_flags(self.words(), self.environment.as_ref(), read));
         if let Some(environment) = &self.environment {
             facts.set("env.", "");
+            let mut environment = environment.clone();
+            let cache = self.file(root, &format!("/{}", tunables::CACHE));
+            let (cache, exe) = (cache.unwrap_or_default(), Some(self.traces.exe.as_str()));
+            tunables::add_file(&mut environment, &cache, exe);
+            let file = Tunables::new(tunables::parse_cache(&cache), None).variable(exe);
+            facts.set("process.tunables_conf", file.unwrap_or_default());
             let asked = environment.iter();
             for (name, value) in asked.map(|(name, value)| (format!("env.{name}"), value)) {
                 if knowledge.asks_for(&name) {
@@ -406,6 +414,29 @@ fn files(mappings: &[Mapping]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::root::machine_of;
+
+    /// Made by `ldconfig` of glibc 2.44; see `sys::tunables`.
+    const CACHE: &[u8] = include_bytes!("../../../../../fixtures/ld.so.cache-2.44");
+
+    #[test]
+    fn tunables_of_the_machine_are_facts_of_a_program() {
+        let program = "usr/bin/redis-server";
+        let (folder, root) = machine_of(&[(program, ""), ("etc/passwd", "")]);
+        let knowledge = Knowledge::compiled().expect("the knowledge is right");
+        let text = |name: &str| {
+            let program = OsStr::new("/usr/bin/redis-server");
+            let process = Process::of_command(&root, &knowledge, program, Vec::new());
+            let facts = process.expect("a program").facts(&root, &knowledge);
+            facts.text(name).unwrap_or_default().to_owned()
+        };
+        assert_eq!(text("process.tunables_conf"), "");
+        fs::write(folder.path().join(tunables::CACHE), CACHE).expect("a file");
+        for name in ["process.tunables_conf", "env.GLIBC_TUNABLES"] {
+            let found = text(name);
+            assert!(found.contains("glibc.malloc.hugetlb=2"), "{name}: {found}");
+        }
+    }
 
     #[test]
     fn the_limits_are_those_of_the_document() {

@@ -94,10 +94,12 @@ impl State {
         }
         let title = Section::default().with(Paragraph::new(self.title()));
         let mut document = Document::new([title]);
-        let head = overview::head(&self.header, &between, &self.history, columns);
+        let head = overview::head(self, &between, columns);
         document.sections.extend(head.sections);
         document.push(processes);
-        document.sections.extend(sizes::document(&between).sections);
+        document
+            .sections
+            .extend(sizes::document(&between, &self.trend).sections);
         let free = free_memory::document(&self.header, now);
         document.sections.extend(free.sections);
         if !now.groups.is_empty() {
@@ -126,10 +128,10 @@ impl State {
                     grid: processes::grid(&rows, self.sort),
                     selected: self.selected_row(&rows),
                 };
-                let head = overview::head(&self.header, &between, &self.history, columns);
+                let head = overview::head(self, &between, columns);
                 (head, Body::List(list))
             }
-            Tab::Sizes => text(sizes::document(&between)),
+            Tab::Sizes => text(sizes::document(&between, &self.trend)),
             Tab::FreeMemory => text(free_memory::document(&self.header, now)),
             Tab::Groups => text(groups::document(&between)),
             Tab::Process => (Document::default(), self.look_body()),

@@ -3,6 +3,7 @@
 use crate::watch::history::History;
 use crate::watch::rates::{Between, counters};
 use crate::watch::sample::{Header, Sample};
+use crate::watch::state::State;
 use hugewise_base::counter::{Better, Counter};
 use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
 use hugewise_base::units::bytes_text;
@@ -13,7 +14,7 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::{count, percent};
 use hugewise_text::wrap::plain;
 
-use super::{memory_text, rate_text, share_text};
+use super::{memory_text, rate_text, share_text, sizes};
 
 /// Columns that the words and rates of two counters take.
 const WORDS: usize = 2 * (LABEL + 10 + 4);
@@ -23,13 +24,14 @@ const LABEL: usize = 19;
 const CURVE: usize = 60;
 
 /// The lines above the processes.
-pub(super) fn head(
-    header: &Header,
-    between: &Between<'_>,
-    history: &History,
-    columns: usize,
-) -> Document {
-    let fields = vec![
+pub(super) fn head(state: &State, between: &Between<'_>, columns: usize) -> Document {
+    let State {
+        header,
+        history,
+        trend,
+        ..
+    } = state;
+    let mut fields = vec![
         Field::new("settings", settings(&between.now.machine)),
         Field::new("memory", memory(&between.now.machine)),
         Field::new("huge files", huge_files(&between.now.machine)),
@@ -37,6 +39,9 @@ pub(super) fn head(
         Field::new("waiting", waiting(between)),
         Field::new("khugepaged", khugepaged(between)),
     ];
+    let is_growing = trend.growth().is_some_and(|it| it.is_growing());
+    let in_part = is_growing.then(|| sizes::in_part(trend)).flatten();
+    fields.extend(in_part.map(|text| Field::new("in part", text)));
     let curve = (columns.saturating_sub(WORDS) / 2).min(CURVE);
     Document::new([
         Section::default().with(fields),

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::watch::rates::Between;
+use crate::watch::trend::Trend;
 use hugewise_base::counter::{Better, Counter, File, Place};
-use hugewise_base::units::bytes_text;
+use hugewise_base::units::{Unit, bytes_text};
 use hugewise_observe::machine::{MachineSample, Setting};
 use hugewise_text::Tone;
-use hugewise_text::document::{Block, Document, Section};
+use hugewise_text::document::{Block, Document, Level, Paragraph, Section};
 use hugewise_text::grid::{Align, Cell, Grid};
-use hugewise_text::number::count;
+use hugewise_text::number::{count, quantity};
 use hugewise_text::wrap::plain;
 
 use super::{memory_text, rate_text};
@@ -25,7 +26,7 @@ fn is_state(counter: Counter) -> bool {
 }
 
 /// The tables.
-pub(super) fn document(between: &Between<'_>) -> Document {
+pub(super) fn document(between: &Between<'_>, trend: &Trend) -> Document {
     let machine = &between.now.machine;
     let mut folios = Section::titled("Transparent folios");
     match &machine.sizes.value {
@@ -38,10 +39,36 @@ pub(super) fn document(between: &Between<'_>) -> Document {
                 |counter: Counter| format!("{}: {}", counter.row().label, counter.row().meaning);
             let meanings: Vec<String> = columns().map(meaning).collect();
             folios.push(Block::Notes(vec![meanings.join("; ")]));
+            folios.blocks.extend(in_part(trend).map(|text| {
+                let paragraph = Paragraph::new(format!("Mapped in part: {text}."));
+                (Level::First, paragraph.into())
+            }));
         }
         Err(why) => folios.push(why.to_string()),
     }
     Document::new([folios, pools(machine)])
+}
+
+/// Memory mapped in part, and its growth over the time watched; `None` if the kernel does not count it.
+pub(super) fn in_part(trend: &Trend) -> Option<String> {
+    let now = bytes_text(trend.bytes()?);
+    let Some(growth) = trend.growth() else {
+        return Some(format!("{now}; its trend needs more samples"));
+    };
+    let per_hour = |rate: f64| quantity(&Unit::Bytes, rate * 3600.0);
+    let [low, high] = growth.interval.map(per_hour);
+    let word = match growth.interval {
+        _ if growth.is_growing() => "grows",
+        [_, high] if high < 0.0 => "falls",
+        _ => "no trend",
+    };
+    Some(format!(
+        "{now}; {word}: {} an hour (95 %: {low} to {high}) over {}; queued for a split {}/s, split {}/s",
+        per_hour(growth.median),
+        quantity(&Unit::Seconds, growth.seconds),
+        rate_text(Some(growth.queued)),
+        rate_text(Some(growth.split)),
+    ))
 }
 
 fn grid(sizes: &BTreeMap<u64, BTreeMap<String, u64>>, between: &Between<'_>) -> Grid {

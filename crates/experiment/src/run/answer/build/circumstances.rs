@@ -63,6 +63,7 @@ fn machine(record: &Record) -> Machine {
         defrag: thp.map(|thp| thp.defrag.clone()),
         page_bytes: host.page_bytes,
         huge_page_bytes: host.pmd_bytes(),
+        tunables: host.tunables.clone(),
     }
 }
 

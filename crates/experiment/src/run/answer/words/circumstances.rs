@@ -1,6 +1,7 @@
 //! Words for the details: policies, the machine, and how it was measured.
 
 use super::{joined, seconds};
+use crate::base::tunables::Tunables;
 use crate::base::units::Unit;
 use crate::run::answer::{
     Answer, Applied, Arm, ArmRole, Circumstances, Disturbance, HoldsFor, Machine, SubjectKind,
@@ -168,6 +169,7 @@ pub(in crate::run::answer) fn circumstances(it: &Circumstances) -> Vec<Field> {
     let memory = [host_memory(it), fragmentation(it)];
     let rows = [
         ("Machine", machine(&it.machine)),
+        ("Tunables", tunables(&it.machine.tunables)),
         ("Measured", rounds),
         ("Continued", joined(added)),
         ("Memory", joined(memory)),
@@ -212,6 +214,15 @@ fn machine(machine: &Machine) -> String {
         huge,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The tunables of as-is, with the place that sets each.
+fn tunables(all: &Tunables) -> String {
+    joined(all.iter().map(|it| {
+        let program = it.program.as_ref().map(|name| format!(" for {name}"));
+        let fixed = if it.fixed { ", fixed" } else { "" };
+        format!("{it}{} ({}{fixed})", program.unwrap_or_default(), it.place)
+    }))
 }
 
 fn host_memory(it: &Circumstances) -> String {

@@ -184,6 +184,29 @@ fn small_code_of_a_static_program_has_no_room_for_a_huge_page() {
 }
 
 #[test]
+fn the_loader_takes_aligned_segments_only() {
+    const HUGE: u64 = 2 << 20;
+    let file = |holds_elf_thp, segments: &[(u64, u64)]| Executable {
+        holds_tunables: true,
+        holds_elf_thp,
+        read_only: segments
+            .iter()
+            .map(|&(alignment, bytes)| ReadOnly { alignment, bytes })
+            .collect(),
+        ..Executable::default()
+    };
+    let why = |file: &Executable| why("glibc.elf.thp=1", &[], file);
+    let old = why(&file(false, &[(HUGE, HUGE)])).expect("a reason");
+    assert!(old.contains("has no glibc.elf.thp"), "{old}");
+    let small = why(&file(true, &[(4096, 8 * HUGE), (HUGE, 4096)])).expect("a reason");
+    assert!(small.ends_with("-z max-page-size=2097152"), "{small}");
+    assert_eq!(why(&file(true, &[(4096, 1), (2 * HUGE, HUGE)])), None);
+    let (go, dynamic) = (Executable::default(), dynamic());
+    assert!(why(&go).is_some_and(|it| it.contains("no glibc malloc")));
+    assert_eq!(why(&dynamic), None, "its libraries may be aligned");
+}
+
+#[test]
 fn a_file_tells_before_it_runs() {
     let go = Executable {
         is_go: true,

@@ -3,6 +3,7 @@
 use super::pages::LAST_GLIBC_MADVISE_ONLY;
 use super::{Draft, EnvChange, Reach};
 use crate::base::host::{Host, THP_DIR, ThpSettings};
+use crate::base::tunables::Tunable;
 use crate::run::policy::parse::kib_text;
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, Thp};
@@ -84,6 +85,38 @@ fn check_mode(draft: &mut Draft<'_>) {
             "malloc=thp advises the heap, and the machine gives no huge page to advised memory",
             remedy_for_mode(draft),
         );
+    }
+}
+
+/// The loader reads `enabled` too, and advises nothing if it reads `never` (`_dl_get_thp_config`, glibc 2.44).
+pub(super) fn check_advice(draft: &mut Draft<'_>, key: &str) {
+    let Ok(thp) = &draft.host.thp else {
+        return;
+    };
+    let enabled = enabled_under(draft, thp);
+    if enabled == "never" || pmd_never(draft, thp, &enabled) {
+        draft.obstacle(
+            format!("{key} advises code, and the machine gives no huge page to advised memory"),
+            "add thp=madvise, as root with --system",
+        );
+    }
+}
+
+/// A value that the file of the machine fixes is not overridden by the environment.
+pub(super) fn check_fixed(draft: &mut Draft<'_>) {
+    let fixed = draft.host.tunables.of(None);
+    let fixed: Vec<&Tunable> = fixed.into_values().filter(|it| it.fixed).collect();
+    for (name, value) in draft.policy.settings.tunables() {
+        let same = |it: &&&Tunable| it.name == name && it.value != value;
+        if let Some(tunable) = fixed.iter().find(same) {
+            draft.obstacle(
+                format!(
+                    "{} fixes {tunable}, and ignores GLIBC_TUNABLES",
+                    tunable.place
+                ),
+                "remove `-` or `nonoverridable` from that line, and run ldconfig",
+            );
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::Settings;
 use super::key::Key;
 use super::realise::EnvChange;
 use super::words::{Word, words};
+use super::{Malloc, Settings};
+use crate::base::tunables::{MALLOC_HUGETLB, Tunables, VARIABLE};
 
 mod answers;
 /// Settings that a program takes from its command line: `{postgres.huge_pages}`.
@@ -140,6 +141,26 @@ impl Settings {
             let named = named.iter();
             named.map(move |(name, value)| (runtime, name.as_str(), value.as_str()))
         })
+    }
+
+    /// The tunables of glibc that it sets, with their values. `malloc=` sets some too; `env.GLIBC_TUNABLES` replaces
+    /// those of the environment.
+    pub(super) fn tunables(&self) -> Vec<(String, String)> {
+        let of_malloc = match self.malloc {
+            Some(Malloc::Thp) => Some("1"),
+            Some(Malloc::Hugetlb) => Some("2"),
+            _ => None,
+        };
+        let of_malloc = of_malloc.map(|value| (MALLOC_HUGETLB.to_owned(), value.to_owned()));
+        let keys = self.runtime_settings();
+        let keys = keys.filter(|(runtime, ..)| *runtime == Runtime::Glibc);
+        let keys = keys.map(|(_, name, value)| (format!("glibc.{name}"), value.to_owned()));
+        let variable = Tunables::new(Vec::new(), self.env.get(VARIABLE).map(String::as_str));
+        let variable = variable
+            .iter()
+            .map(|it| (it.name.clone(), it.value.clone()));
+        let all = of_malloc.into_iter().chain(keys).chain(variable);
+        all.collect()
     }
 
     /// The changes of the environment that they require, each with its key.

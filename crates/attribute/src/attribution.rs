@@ -24,6 +24,9 @@ pub struct Attribution {
     /// The running processes whose pages `live` switched; empty if `attribute` started the command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
+    /// Bytes that `live` left out at random to save time: they were never switched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out_bytes: Option<u64>,
     /// How sites are identified.
     pub by: String,
     /// The metric whose effect is split.
@@ -198,6 +201,9 @@ impl Attribution {
             format: "hugewise-attribution 1".to_owned(),
             command: record.header.plan.command.clone(),
             pids: live.map(|it| it.pids.clone()).unwrap_or_default(),
+            left_out_bytes: live
+                .map(|it| it.left_out * it.huge_page_bytes)
+                .filter(|it| *it > 0),
             by: by.to_string(),
             metric: record.header.plan.verdict_metric.clone(),
             label: label_of(

@@ -334,6 +334,13 @@ impl Attribution {
             self.rows,
             100.0 * self.noise,
         )];
+        notes.extend(self.left_out_bytes.map(|bytes| {
+            format!(
+                "{} were left out at random to save time, so the effect of all memory can be larger. A \
+                 longer --max-time switches more.",
+                bytes_text(bytes)
+            )
+        }));
         notes.extend(self.without_line());
         notes.extend(self.failed());
         notes.extend(self.sites.iter().filter(|it| Self::is_unsteady(it)).map(|it| {

@@ -214,9 +214,41 @@ fn the_report_names_the_mapping_and_its_address() {
     let found = Attribution::of(&clear()).expect("a design");
     assert_eq!(found.pids, [4711]);
     assert!(found.sites.iter().all(|it| it.added_bytes.is_none()));
-    expect![[r#""#]].assert_eq(&text(&found.document("live.jsonl")));
+    expect![[r#"
+        By commands per CPU second, huge pages help at 1-64m: +10.6 % (+10.5 % to
+        +10.7 %).
+        Now: hugewise collapse 4711 --mapping 0x7f0000000000
+        For the lines that map it: hugewise attribute --by site -- COMMAND
+
+        site    commands per CPU second            interval    huge         address
+        1-64m                   +10.6 %  +10.5 % to +10.7 %  64 MiB  0x7f0000000000
+        2-64m                   +0.02 %   −0.04 % to +0.1 %  64 MiB  0x7efffc000000
+        others                  −0.04 %   −0.1 % to +0.03 %  64 MiB
+
+        The shares together: +10.6 %. All sites huge against none: +10.6 % (+10.5 % to
+        +10.7 %).
+        the best  commands per CPU second  of the gain    huge  of all huge
+        1 site                    +10.6 %        100 %  64 MiB         33 %
+
+        5 rounds of 8 rows; a period scatters by 0.1 %. A share is the mean over the
+          periods in which the site is huge, less that of the others. Huge memory: at
+          the end of a period.
+        Again: hugewise report live.jsonl
+    "#]]
+    .assert_eq(&text(&found.document("live.jsonl")));
     let page = found.page("live.jsonl", b"{}");
     assert!(page.contains("hugewise report FILE"), "{page}");
+}
+
+#[test]
+fn memory_that_is_left_out_is_said() {
+    let mut record = clear();
+    let live = record.header.plan.live.as_mut().expect("a process");
+    live.left_out = 50;
+    let found = Attribution::of(&record).expect("a design");
+    assert_eq!(found.left_out_bytes, Some(100 * MIB));
+    let said = text(&found.document("live.jsonl"));
+    assert!(said.contains("100 MiB were left out"), "{said}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ use unit::Unit;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("html", |it| it.hide_short_help(true)),
+    mut_arg("json", |it| it.hide_short_help(true)),
     mut_arg("fail_if", |it| it.hide_short_help(true)),
     after_help = "Needs CAP_SYS_NICE, and more for processes of other users: see --help.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\

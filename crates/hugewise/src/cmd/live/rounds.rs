@@ -531,7 +531,11 @@ impl Rounds<'_, '_> {
         let left = Some(self.until.saturating_duration_since(Instant::now()));
         let record = recorder.record();
         self.progress.round_over(left, || {
-            let rows = compare::running(record).map_err(crate::exit::usage)?;
+            let rows = match self.life.session.sites() {
+                [] => compare::running(record).map_err(crate::exit::usage)?,
+                // A row of a design is no answer.
+                _ => Vec::new(),
+            };
             Ok(so_far_text(record.compared_rounds(), &rows))
         })
     }

@@ -106,7 +106,7 @@ pub(super) fn measure(
     unit: &Unit,
     sources: &mut Sources,
     session: &mut Session<'_>,
-    place: Place<'_>,
+    place: &Place<'_>,
     lengths: Lengths,
     stop: &Interrupt,
 ) -> Result<Trial, Halt> {

@@ -430,7 +430,7 @@ impl Rounds<'_, '_> {
                 &self.life.unit,
                 &mut self.life.sources,
                 &mut self.life.session,
-                place,
+                &place,
                 self.lengths,
                 self.stop,
             );

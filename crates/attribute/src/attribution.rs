@@ -21,6 +21,12 @@ pub struct Attribution {
     pub format: String,
     /// The command.
     pub command: Vec<String>,
+    /// The running processes whose pages `live` switched; empty if `attribute` started the command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
+    /// Bytes that `live` left out at random to save time: they were never switched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out_bytes: Option<u64>,
     /// How sites are identified.
     pub by: String,
     /// The metric whose effect is split.
@@ -107,14 +113,15 @@ pub struct SiteShare {
     /// The logarithm of the share, which adds up.
     #[serde(skip)]
     pub log: f64,
-    /// Bytes of address space that a run maps there.
+    /// Bytes of address space that a run or the process maps there.
     pub mapped_bytes: u64,
     /// The fewest bytes that a run mapped there, as a share of the most.
     pub recurrence: f64,
     /// Median bytes that were huge at the end of the runs with this site huge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_bytes: Option<u64>,
-    /// Median bytes in memory at the end with the site huge, minus the median with it small.
+    /// Median bytes in memory at the end with the site huge, minus the median with it small. `None` for a running
+    /// process, because its switched memory was in use before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_bytes: Option<i64>,
     /// Runs in which its memory did not follow the row.
@@ -124,6 +131,9 @@ pub struct SiteShare {
     /// The program's own name for its memory, if it sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Its address, if it is one mapping of a running process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
     /// The calls that mapped it, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
@@ -140,6 +150,12 @@ impl SiteShare {
 }
 
 impl Attribution {
+    /// Returns true if the policies of a record are the rows of a design.
+    #[must_use]
+    pub fn is_of(record: &Record) -> bool {
+        plan::of_record(record).is_some()
+    }
+
     /// Computes the attribution from the record of a design.
     ///
     /// # Errors
@@ -180,9 +196,14 @@ impl Attribution {
         sites: Vec<SiteShare>,
         not_tried: Vec<Listed>,
     ) -> Self {
+        let live = record.header.plan.live.as_ref();
         Self {
             format: "hugewise-attribution 1".to_owned(),
             command: record.header.plan.command.clone(),
+            pids: live.map(|it| it.pids.clone()).unwrap_or_default(),
+            left_out_bytes: live
+                .map(|it| it.left_out * it.huge_page_bytes)
+                .filter(|it| *it > 0),
             by: by.to_string(),
             metric: record.header.plan.verdict_metric.clone(),
             label: label_of(
@@ -251,6 +272,8 @@ fn site_share(
     let not_huge = huge.iter().flatten().filter(|it| it.huge_bytes == 0);
     let not_huge = not_huge.filter(|it| it.reach_bytes.unwrap_or(it.resident_bytes) >= block);
     let not_small = small.iter().flatten().filter(|it| it.huge_bytes > 0);
+    // A switch of memory in use adds none.
+    let adds = record.header.plan.live.is_none();
     let unseen = huge.iter().chain(&small).filter(|it| it.is_none());
     SiteShare {
         site,
@@ -263,10 +286,12 @@ fn site_share(
         huge_bytes: seen(&huge, |it| it.huge_bytes).map(|bytes| bytes as u64),
         added_bytes: resident(&huge)
             .zip(resident(&small))
+            .filter(|_| adds)
             .map(|(huge, small)| (huge - small) as i64),
         failed_treatments: not_huge.count() + not_small.count(),
         unseen: unseen.count(),
         name: listed.and_then(|it| it.name.clone()),
+        address: listed.and_then(|it| it.address),
         chain: listed.map(|it| it.chain.clone()).unwrap_or_default(),
         place: None,
     }
@@ -297,7 +322,7 @@ fn treatments(record: &Record, site: Site) -> (Vec<Option<SiteMemory>>, Vec<Opti
 }
 
 fn at_end(trial: &Trial, site: Site) -> Option<SiteMemory> {
-    let tracing = trial.read_back.tracing.as_ref()?;
-    let mapped = tracing.sites.iter().find(|it| it.site == site)?;
+    let sites = trial.read_back.sites()?;
+    let mapped = sites.iter().find(|it| it.site == site)?;
     mapped.at_end
 }

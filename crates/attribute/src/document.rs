@@ -30,7 +30,8 @@ impl Attribution {
         let mut notes = Section::default();
         notes.push(Block::Notes(self.notes()));
         notes.push(Paragraph::new(format!(
-            "Again: hugewise attribute --from {}",
+            "Again: {} {}",
+            self.again(),
             quoted(path)
         )));
         Document::new([answer, sites, sums, notes])
@@ -76,8 +77,54 @@ impl Attribution {
         self.sites.iter().filter(move |it| it.effect == effect)
     }
 
-    /// How to use the result: the call to write, and the commands that need no source.
+    /// The command that reports the record again.
+    pub(super) fn again(&self) -> &'static str {
+        match self.is_live() {
+            true => "hugewise report",
+            false => "hugewise attribute --from",
+        }
+    }
+
+    /// Returns true if the trials are periods of a running process.
+    pub(super) fn is_live(&self) -> bool {
+        !self.pids.is_empty()
+    }
+
+    /// The word for a trial.
+    fn trial(&self) -> &'static str {
+        match self.is_live() {
+            true => "period",
+            false => "run",
+        }
+    }
+
+    /// How to use the result.
     fn uses(&self, path: &str) -> Vec<String> {
+        match self.is_live() {
+            true => self.uses_now(),
+            false => self.uses_at_starts(path),
+        }
+    }
+
+    /// The commands that make the memory of helping sites huge in the running process, and the next experiment.
+    fn uses_now(&self) -> Vec<String> {
+        let helps = || self.with(Effect::Helps);
+        let one = match self.pids.as_slice() {
+            [pid] => Some(pid),
+            _ => None,
+        };
+        let collapse = one.into_iter().flat_map(|pid| {
+            let addresses = helps().filter_map(|it| it.address);
+            addresses.map(move |it| format!("Now: hugewise collapse {pid} --mapping {it:#x}"))
+        });
+        let lines = helps().next().map(|_| {
+            "For the lines that map it: hugewise attribute --by site -- COMMAND".to_owned()
+        });
+        collapse.chain(lines).collect()
+    }
+
+    /// The call to write, and the commands that need no source.
+    fn uses_at_starts(&self, path: &str) -> Vec<String> {
         let call = |effect: Effect, advice: &str| {
             let lines = self.with(effect).filter(|it| it.is_of_calls());
             let lines: Vec<&str> = lines.filter_map(|it| it.place.as_deref()).collect();
@@ -124,7 +171,14 @@ impl Attribution {
     fn table(&self) -> Grid {
         let right = Align::Right;
         let align = [Align::Left, right, right, right, right, Align::Wrapped];
-        let heading = ["site", &self.label, "interval", "huge", "added", "name"];
+        let heading = [
+            "site",
+            &self.label,
+            "interval",
+            "huge",
+            self.place(),
+            "name",
+        ];
         let columns = match self.sites.iter().any(|site| site.name.is_some()) {
             true => heading.len(),
             false => heading.len() - 1,
@@ -141,13 +195,30 @@ impl Attribution {
                 Cell::plain(text(site.share.change)).tone(tone),
                 Cell::plain(interval(site.share)),
                 Cell::plain(site.huge_bytes.map_or_else(|| "?".to_owned(), bytes_text)),
-                Cell::plain(site.added_bytes.map_or_else(|| "?".to_owned(), added)),
+                Cell::plain(self.added_or_address(site)),
                 Cell::plain(site.name.clone().unwrap_or_default()),
             ];
             row.truncate(columns);
             grid.rows.push(row);
         }
         grid
+    }
+
+    /// The heading of the last figures. A switch adds no memory, and a process that runs has addresses.
+    pub(super) fn place(&self) -> &'static str {
+        match self.is_live() {
+            true => "address",
+            false => "added",
+        }
+    }
+
+    pub(super) fn added_or_address(&self, site: &SiteShare) -> String {
+        match (self.is_live(), site.address, site.added_bytes) {
+            (true, Some(address), _) => format!("{address:#x}"),
+            (true, None, _) => String::new(),
+            (false, _, Some(bytes)) => added(bytes),
+            (false, _, None) => "?".to_owned(),
+        }
     }
 
     /// Describes whether the shares add up.
@@ -161,8 +232,9 @@ impl Attribution {
         } else {
             format!(
                 "Not separable: the shares together are {sum}, but all sites huge against none are \
-                 {whole} ({of_whole}). Three sites or more act together, or single runs were \
-                 disturbed: measure again before you rely on a share."
+                 {whole} ({of_whole}). Three sites or more act together, or single {}s were \
+                 disturbed: measure again before you rely on a share.",
+                self.trial()
             )
         }
     }
@@ -204,7 +276,7 @@ impl Attribution {
         let failed = self.sites.iter().filter(|it| it.failed_treatments > 0);
         let runs = failed.clone().map(|it| it.failed_treatments).max()?;
         let names: Vec<String> = failed.map(|it| self.called(it)).collect();
-        let (runs, names) = (counted(runs as u64, "run"), names.join(", "));
+        let (runs, names) = (counted(runs as u64, self.trial()), names.join(", "));
         Some(format!(
             "In up to {runs} the memory of {names} was not as the row says, so that share is too \
              small."
@@ -250,14 +322,25 @@ impl Attribution {
     }
 
     fn notes(&self) -> Vec<String> {
+        let trial = self.trial();
+        let huge = match self.is_live() {
+            true => "Huge memory: at the end of a period.",
+            false => "Huge and added memory: at the end; ? where it was unmapped by then.",
+        };
         let mut notes = vec![format!(
-            "{} of {} rows; a run scatters by {:.1} %. A share is the mean over the runs in which \
-             the site is huge, less that of the others. Huge and added memory: at the end; ? \
-             where it was unmapped by then.",
+            "{} of {} rows; a {trial} scatters by {:.1} %. A share is the mean over the {trial}s in which \
+             the site is huge, less that of the others. {huge}",
             counted(self.rounds as u64, "round"),
             self.rows,
             100.0 * self.noise,
         )];
+        notes.extend(self.left_out_bytes.map(|bytes| {
+            format!(
+                "{} were left out at random to save time, so the effect of all memory can be larger. A \
+                 longer --max-time switches more.",
+                bytes_text(bytes)
+            )
+        }));
         notes.extend(self.without_line());
         notes.extend(self.failed());
         notes.extend(self.sites.iter().filter(|it| Self::is_unsteady(it)).map(|it| {

@@ -29,7 +29,7 @@ impl Attribution {
             figures: &figures,
             further: &[],
             source: record,
-            again: "hugewise attribute --from",
+            again: self.again(),
         })
     }
 
@@ -42,8 +42,12 @@ impl Attribution {
             caption: format!(
                 "The change of {} by huge pages at one site, the best site first. A line is the \
                  interval; a filled mark is shown, a hollow one is not. On the right: the memory that was \
-                 huge, and what it added.",
-                plain(&self.label)
+                 huge{}.",
+                plain(&self.label),
+                match self.is_live() {
+                    true => "",
+                    false => ", and what it added",
+                }
             ),
             svg: self.draw()?,
             table: self.numbers(),
@@ -54,14 +58,14 @@ impl Attribution {
         let right = Align::Right;
         let align = [Align::Left, right, right, right, right];
         let mut grid =
-            Grid::headed(&["site", "change", "interval", "huge", "added"]).aligned(&align);
+            Grid::headed(&["site", "change", "interval", "huge", self.place()]).aligned(&align);
         for site in &self.sites {
             grid.push([
                 plain(&self.called(site)),
                 text(site.share.change),
                 interval(site.share),
                 site.huge_bytes.map_or_else(|| "?".to_owned(), bytes_text),
-                site.added_bytes.map_or_else(|| "?".to_owned(), added),
+                self.added_or_address(site),
             ]);
         }
         grid

@@ -1,4 +1,4 @@
-//! The sites of a program, as listed by runs under the tracer.
+//! The sites of a program, as listed by runs under the tracer or by the periods of a running process.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,9 @@ pub struct Listed {
     /// The program's own name for its memory, if it sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Its address, if it is one mapping of a running process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
     /// The calls of the first mapping, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
@@ -106,10 +109,9 @@ impl Listing {
 
 /// All sites of these runs, largest first.
 pub(super) fn listed<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Listed> {
-    let tracings = trials.filter(|trial| trial.succeeded());
-    let runs: Vec<&[MappedSite]> = tracings
-        .filter_map(|trial| trial.read_back.tracing.as_ref())
-        .map(|tracing| tracing.sites.as_slice())
+    let succeeded = trials.filter(|trial| trial.succeeded());
+    let runs: Vec<&[MappedSite]> = succeeded
+        .filter_map(|trial| trial.read_back.sites())
         .collect();
     let mut found: BTreeMap<Site, Vec<&MappedSite>> = BTreeMap::new();
     for mapped in runs.iter().copied().flatten() {
@@ -135,6 +137,7 @@ fn one(mapped: &[&MappedSite], runs: usize) -> Option<Listed> {
         recurrence: fewest.unwrap_or(0) as f64 / most.max(1) as f64,
         reach_bytes: reach.max(),
         name: mapped.iter().find_map(|it| it.name.clone()),
+        address: first.address,
         chain: first.chain.clone(),
     })
 }

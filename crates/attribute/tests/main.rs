@@ -3,6 +3,8 @@
 #[path = "../../experiment/tests/sample/mod.rs"]
 mod sample;
 
+mod live;
+
 use expect_test::expect;
 use hugewise_attribute::{
     Attribution, Effect, Listing, Refusal, SitesFile, rows, that_became_huge, whole,
@@ -56,6 +58,7 @@ fn mapped(policy: &Policy) -> Vec<MappedSite> {
             bytes: mib * MIB,
             chain: Vec::new(),
             name: None,
+            address: None,
             at_end: Some(SiteMemory {
                 mapped_bytes: mib * MIB,
                 resident_bytes: resident * MIB,
@@ -264,6 +267,7 @@ fn what_holds_most_is_listed_first_and_what_holds_nothing_is_refused() {
         bytes: 1024 * MIB,
         chain: Vec::new(),
         name: None,
+        address: None,
         at_end: Some(SiteMemory {
             reach_bytes: Some(reach * MIB),
             ..SiteMemory::default()

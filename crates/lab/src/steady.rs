@@ -1,5 +1,5 @@
-//! Work that never ends on memory that stays: a chase that gains from huge pages, and a stream that does not. Something
-//! else can go on in the same process.
+//! Work that never ends on memory that stays: a chase that gains from huge pages, and a stream that does not. The same
+//! process can have a second mapping, and something else can go on in it.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -20,6 +20,8 @@ enum Order {
     Chase,
     /// In order.
     Stream,
+    /// Never.
+    Idle,
 }
 
 /// Whose memory it is.
@@ -52,14 +54,21 @@ const UNITS_PER_WRITE: u64 = 16;
 const FACTOR: u64 = 0xD134_2543_DE82_EF95;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// `steady --order chase|stream --mib N --out FILE [--huge]`: fills N MiB and reads them until stdin closes; writes the
-/// number of completed units of work to FILE. Prints `steady PID` when it is ready, and at its end `units U same` if no
+/// `steady --order chase|stream --mib N --out FILE [--second stream|idle] [--huge]`: fills N MiB and reads them until
+/// stdin closes; writes the number of completed units of work to FILE. A second mapping has half of the size; a unit of
+/// it follows each unit of the first. Prints `steady PID` when it is ready, and at its end `units U same` if no
 /// word has changed, else `units U changed`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let order = match arguments.word("--order")?.as_deref() {
         Some("chase") => Order::Chase,
         Some("stream") => Order::Stream,
         _ => return Err(Trouble::Usage("--order is chase or stream".to_owned())),
+    };
+    let second = match arguments.word("--second")?.as_deref() {
+        None => None,
+        Some("stream") => Some(Order::Stream),
+        Some("idle") => Some(Order::Idle),
+        Some(_) => return Err(Trouble::Usage("--second is stream or idle".to_owned())),
     };
     let mib = arguments.needed("--mib")?;
     let path = arguments.word("--out")?;
@@ -84,7 +93,10 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let path =
         path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
-    let words = fill(mib, kind, advice)?;
+    let mut readers = vec![Reader::new(order, fill(mib, kind, advice)?)];
+    if let Some(order) = second {
+        readers.push(Reader::new(order, fill(mib / 2, kind, advice)?));
+    }
     start(companion)?;
     write(&file, 0)?;
     let stop = match seconds {
@@ -92,11 +104,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         None => until_stdin_closes(),
     };
     tell(format_args!("steady {}", std::process::id()));
-    let units = work(order, words, &file, &stop)?;
-    let is_same = words
-        .iter()
-        .enumerate()
-        .all(|(at, word)| *word == next(at, words.len()));
+    let units = work(&mut readers, &file, &stop)?;
+    let is_same = readers.iter().all(Reader::is_same);
     tell(format_args!(
         "units {units} {}",
         if is_same { "same" } else { "changed" }
@@ -115,7 +124,7 @@ fn next(at: usize, count: usize) -> u64 {
 }
 
 /// Fills memory whose number of words is the power of two that fits.
-fn fill(mib: usize, kind: Kind, advice: Advice) -> Result<&'static mut [u64], Trouble> {
+fn fill(mib: usize, kind: Kind, advice: Advice) -> Result<&'static [u64], Trouble> {
     let bytes = mib.checked_mul(1 << 20).filter(|it| it.is_power_of_two());
     let bytes = bytes.ok_or_else(|| Trouble::Usage("--mib is a power of two".to_owned()))?;
     let start = match kind {
@@ -204,22 +213,55 @@ fn fork() -> Result<libc::pid_t, Trouble> {
     }
 }
 
-fn work(order: Order, words: &[u64], file: &File, stop: &AtomicBool) -> Result<u64, Trouble> {
-    let (mut at, mut units, mut sum) = (0_usize, 0, 0_u64);
-    while !stop.load(Ordering::Relaxed) {
-        match order {
+/// Memory, and the place in it of the next read.
+struct Reader {
+    order: Order,
+    words: &'static [u64],
+    at: usize,
+    sum: u64,
+}
+
+impl Reader {
+    fn new(order: Order, words: &'static [u64]) -> Self {
+        Self {
+            order,
+            words,
+            at: 0,
+            sum: 0,
+        }
+    }
+
+    /// Reads one unit.
+    fn read(&mut self) {
+        match self.order {
             Order::Chase => {
                 for _ in 0..UNIT {
-                    at = words[at] as usize;
+                    self.at = self.words[self.at] as usize;
                 }
             }
             Order::Stream => {
-                let part = &words[at..(at + UNIT).min(words.len())];
-                sum = part.iter().fold(sum, |sum, word| sum.wrapping_add(*word));
-                at = (at + UNIT) % words.len();
+                let part = &self.words[self.at..(self.at + UNIT).min(self.words.len())];
+                self.sum = part
+                    .iter()
+                    .fold(self.sum, |sum, word| sum.wrapping_add(*word));
+                self.at = (self.at + UNIT) % self.words.len();
             }
+            Order::Idle => {}
         }
-        std::hint::black_box((at, sum));
+        std::hint::black_box((self.at, self.sum));
+    }
+
+    /// Returns true if no word has changed.
+    fn is_same(&self) -> bool {
+        let mut words = self.words.iter().enumerate();
+        words.all(|(at, word)| *word == next(at, self.words.len()))
+    }
+}
+
+fn work(readers: &mut [Reader], file: &File, stop: &AtomicBool) -> Result<u64, Trouble> {
+    let mut units = 0;
+    while !stop.load(Ordering::Relaxed) {
+        readers.iter_mut().for_each(Reader::read);
         units += 1;
         if units % UNITS_PER_WRITE == 0 {
             write(file, units)?;

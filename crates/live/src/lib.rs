@@ -13,6 +13,7 @@ mod latency;
 mod pace;
 mod placebo;
 mod resp;
+mod sites;
 mod source;
 mod timing;
 
@@ -25,5 +26,6 @@ pub use latency::{Histogram, LatencySource, histogram_of_metrics, histogram_of_r
 pub use pace::{Call, Hold, Pace};
 pub use placebo::Placebos;
 pub use resp::Reply;
+pub use sites::{Layout, MOST_SITES, Mapped, MappedProcess, SwitchedSite, mapped};
 pub use source::{FORMS as SOURCE_FORMS, Place, Source};
-pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};
+pub use timing::{Calibration, Order, Times, settle, thinned, times};

@@ -27,10 +27,34 @@ pub struct Times {
     pub share: f64,
 }
 
-/// The fewest rounds that the time should have room for.
-pub const FEWEST_ROUNDS: u32 = 6;
-/// Periods of a round: two of each policy.
-const PERIODS: f64 = 4.0;
+/// The order of periods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Order {
+    /// The number of periods that the time should have room for.
+    pub periods: u32,
+    /// The mean number of switches of a block before a period.
+    pub switches: f64,
+}
+
+impl Order {
+    /// Six random blocks of two huge and two small periods, with placebo switches.
+    pub const PAIRS: Self = Self {
+        periods: 24,
+        switches: CHANGES + 2.0 * (1.0 - CHANGES) * PLACEBO_CHANCE,
+    };
+
+    /// Rows of a design in random order, this many in a round: at least two rounds, and 64 periods if the rows are few.
+    /// A block is huge in half of the rows, so it changes before half of the periods.
+    #[must_use]
+    pub fn of_design(round: u32) -> Self {
+        const PERIODS: u32 = 64;
+        Self {
+            periods: PERIODS.max(2 * round),
+            switches: 0.5,
+        }
+    }
+}
+
 /// Switching takes at most this part of the time.
 const SWITCHING: f64 = 0.1;
 /// The longest period of our choice: over a longer one the load drifts.
@@ -43,9 +67,8 @@ const CHANGES: f64 = (3.0 * 2.0 / 3.0 + 0.5) / 4.0;
 impl Calibration {
     /// Returns the mean seconds of switching before a period.
     #[must_use]
-    pub fn of_a_period(&self) -> f64 {
-        let there_and_back = self.to_small + self.to_huge;
-        (CHANGES / 2.0 + (1.0 - CHANGES) * PLACEBO_CHANCE) * there_and_back
+    pub fn of_a_period(&self, order: Order) -> f64 {
+        order.switches * f64::midpoint(self.to_small, self.to_huge)
     }
 }
 
@@ -54,13 +77,14 @@ impl Calibration {
 #[must_use]
 pub fn times(
     calibration: &Calibration,
+    order: Order,
     total: Duration,
     least: f64,
     asked: Option<Duration>,
 ) -> Times {
     let settle = calibration.settle;
-    let switch = calibration.of_a_period();
-    let room = total.as_secs_f64() / (f64::from(FEWEST_ROUNDS) * PERIODS);
+    let switch = calibration.of_a_period(order);
+    let room = total.as_secs_f64() / f64::from(order.periods);
     let longest = asked.map_or_else(
         || (room - settle).clamp(least, LONGEST.max(least)),
         |asked| asked.as_secs_f64(),

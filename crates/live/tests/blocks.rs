@@ -8,9 +8,9 @@ use hugewise_observe::address_space::{
     VmFlags,
 };
 
-const HUGE: u64 = 2 << 20;
+pub(crate) const HUGE: u64 = 2 << 20;
 
-fn mapping(
+pub(crate) fn mapping(
     start: u64,
     kind: MappingKind,
     permissions: [u8; 4],
@@ -56,7 +56,7 @@ fn full(huge: u32) -> Pages {
     }
 }
 
-fn space(mappings: Vec<Mapping>) -> Space {
+pub(crate) fn space(mappings: Vec<Mapping>) -> Space {
     Space {
         process: Process {
             pid: 1,

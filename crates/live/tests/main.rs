@@ -6,5 +6,6 @@ mod sample;
 mod blocks;
 mod latency;
 mod placebo;
+mod sites;
 mod sources;
 mod times;

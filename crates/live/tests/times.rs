@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hugewise_live::{
-    Block, Calibration, Call, Exposure, FEWEST_ROUNDS, Hold, Pace, Placebos, settle, thinned, times,
+    Block, Calibration, Call, Exposure, Hold, Order, Pace, Placebos, settle, thinned, times,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -68,7 +68,7 @@ fn calibration(to_huge: f64) -> Calibration {
 
 /// Mean share of the time that switching takes.
 fn switching(calibration: &Calibration, it: &hugewise_live::Times) -> f64 {
-    let switch = it.share * calibration.of_a_period();
+    let switch = it.share * calibration.of_a_period(Order::PAIRS);
     switch / (switch + it.settle + it.period)
 }
 
@@ -77,16 +77,16 @@ fn switching_takes_a_tenth_of_the_time_at_most() {
     let minute = Duration::from_secs(60);
     for to_huge in [0.01, 0.2, 1.0, 30.0] {
         let calibration = calibration(to_huge);
-        let it = times(&calibration, minute, 0.5, None);
+        let it = times(&calibration, Order::PAIRS, minute, 0.5, None);
         let part = switching(&calibration, &it);
         assert!(part <= 0.1001, "{to_huge}: {part}, {it:?}");
-        let round = 4.0 * (it.period + it.settle) / 0.9;
-        assert!(round * f64::from(FEWEST_ROUNDS) <= 68.0, "{it:?}");
+        let all = f64::from(Order::PAIRS.periods) * (it.period + it.settle) / 0.9;
+        assert!(all <= 68.0, "{it:?}");
         assert!(it.period >= 0.5, "{it:?}");
     }
-    let quick = times(&calibration(0.01), minute, 0.5, None);
+    let quick = times(&calibration(0.01), Order::PAIRS, minute, 0.5, None);
     assert_eq!((quick.period, quick.share), (0.5, 1.0));
-    let large = times(&calibration(30.0), minute, 0.5, None);
+    let large = times(&calibration(30.0), Order::PAIRS, minute, 0.5, None);
     assert!(large.share < 0.03, "{large:?}");
 }
 
@@ -111,8 +111,38 @@ fn the_mean_time_of_switching_is_that_of_random_blocks() {
         }
     }
     let mean = took / f64::from(4 * rounds);
-    let expected = calibration.of_a_period();
+    let expected = calibration.of_a_period(Order::PAIRS);
     assert!((mean / expected - 1.0).abs() < 0.02, "{mean} {expected}");
+}
+
+/// Counts the switches of one site in the random order of the rows of a design and the second run of the first row.
+#[test]
+fn a_site_of_a_design_changes_before_half_of_the_periods() {
+    let mut random = fastrand::Rng::with_seed(8);
+    let (mut changes, mut now, rounds) = (0_u32, false, 5_000);
+    for _ in 0..rounds {
+        let mut round: Vec<bool> = (0..17).map(|row| row % 2 == 0).collect();
+        random.shuffle(&mut round);
+        for huge in round {
+            changes += u32::from(huge != now);
+            now = huge;
+        }
+    }
+    let mean = f64::from(changes) / f64::from(17 * rounds);
+    let expected = Order::of_design(17).switches;
+    assert!((mean / expected - 1.0).abs() < 0.07, "{mean}");
+}
+
+#[test]
+fn a_design_has_time_for_its_rounds() {
+    let minute = Duration::from_secs(60);
+    for (round, least) in [(9, 64), (17, 64), (33, 66)] {
+        let order = Order::of_design(round);
+        assert_eq!(order.periods, least);
+        let it = times(&calibration(0.2), order, minute, 0.5, None);
+        let all = f64::from(order.periods) * (it.period + it.settle) / 0.9;
+        assert!(all <= 68.0, "{round}: {it:?}");
+    }
 }
 
 #[test]
@@ -120,12 +150,13 @@ fn what_the_user_asks_for_is_kept() {
     let minute = Duration::from_secs(60);
     let it = times(
         &calibration(0.2),
+        Order::PAIRS,
         minute,
         0.5,
         Some(Duration::from_millis(300)),
     );
     assert!((it.period - 0.3).abs() < 1e-9 && it.share >= 1.0, "{it:?}");
-    let slow = times(&calibration(0.01), minute, 5.0, None);
+    let slow = times(&calibration(0.01), Order::PAIRS, minute, 5.0, None);
     assert!((slow.period - 5.0).abs() < 1e-9, "{slow:?}");
 }
 

@@ -309,6 +309,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         readings,
         read_back: ReadBack {
             tracing: None,
+            switched: Vec::new(),
             files: BTreeMap::from([(
                 "sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
                 match policy.settings.thp {

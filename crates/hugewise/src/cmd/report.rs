@@ -126,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let ([record], [path]) = (&records[..], &paths[..])
         && attribute::is_design(record)
     {
-        attribute::show(record, path, output)?;
+        attribute::show(record, path, &arguments.exports.page, output)?;
         return Ok(Exit::Done);
     }
     if arguments.timeline {

@@ -19,6 +19,7 @@ use harness::{Case, is_root, lab};
 mod latency;
 mod pages;
 mod planted;
+mod sites;
 mod sources;
 
 /// Why pages cannot be switched here.

@@ -264,6 +264,7 @@ impl<'a> TrialRun<'a> {
             library: read_back::library(expected, tree.as_ref()),
             tracing: ran.end.tracing.clone(),
             runtimes: BTreeMap::new(),
+            switched: Vec::new(),
             cgroup: before.cgroup.ok().and_then(|it| it.read_back()),
             numa: before.numa,
             tree,

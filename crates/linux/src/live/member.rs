@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::plan::Skip;
-use hugewise_live::{Block, Blocks, blocks, shared_block};
+use hugewise_live::{Block, Blocks, Mapped, blocks, mapped, shared_block};
 use hugewise_observe::address_space::{Sort, Space};
 
 use super::own::SplitMeans;
@@ -106,6 +106,14 @@ impl Member {
     /// # Errors
     /// Its memory cannot be read, or can never be huge.
     pub fn blocks(&self, root: &Root) -> Result<Blocks, Unfit> {
+        self.blocks_and_mappings(root).map(|(blocks, _)| blocks)
+    }
+
+    /// Finds these blocks, and the mappings that can have some, with their sites.
+    ///
+    /// # Errors
+    /// As for [`Member::blocks`].
+    pub fn blocks_and_mappings(&self, root: &Root) -> Result<(Blocks, Vec<Mapped>), Unfit> {
         let pid = self.pid;
         let huge = Some(self.huge_bytes);
         let space = read_space(root, pid, self.page_bytes, huge, Depth::Pages)
@@ -113,7 +121,7 @@ impl Member {
         check(&space)?;
         let mut found = blocks(&space, |starts| self.huge(starts));
         found.drop_where(|block| self.why_shared(block));
-        Ok(found)
+        Ok((found, mapped(&space)))
     }
 
     /// Returns true if a page of a block is the shared zero page.

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::key::{Pair, Value};
+use crate::run::site::{Site, SiteChoice};
 
 /// The value of the key.
 pub(super) const VALUE: Value = Value {
@@ -16,7 +17,14 @@ pub(super) const VALUE: Value = Value {
 };
 
 fn set(settings: &mut Settings, pair: &Pair<'_>) -> Result<(), String> {
-    match settings.sites.replace(pair.value.parse()?) {
+    let choice: SiteChoice = pair.value.parse()?;
+    if choice.names(Site::Others) {
+        return Err(format!(
+            "`{}`: only `hugewise live --by mapping` has the site `others`; name the mappings",
+            pair.value
+        ));
+    }
+    match settings.sites.replace(choice) {
         None => Ok(()),
         Some(_) => Err(format!("`{}` is set twice", pair.key)),
     }

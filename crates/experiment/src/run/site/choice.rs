@@ -104,7 +104,7 @@ impl SiteChoice {
         let is_cut = self.by.part_bytes().is_some();
         let is_foreign = |site: &&Site| match site {
             Site::Heap | Site::Data => is_cut,
-            Site::Mapping { .. } => self.by != Identity::Mapping,
+            Site::Mapping { .. } | Site::Others => self.by != Identity::Mapping,
             Site::Chain { .. } => self.by != Identity::Chain,
             Site::Library { .. } => self.by != Identity::Library,
             Site::Part { .. } => !is_cut,

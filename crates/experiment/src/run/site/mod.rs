@@ -61,6 +61,9 @@ pub enum Site {
         /// Its number, from 1, by rising address.
         number: u32,
     },
+    /// All mappings of a running process without a site of their own. Only the switchback of a process by mapping has
+    /// it: a tracer meets mappings one by one, so it never knows the others.
+    Others,
 }
 
 impl From<Arena> for Site {
@@ -82,7 +85,7 @@ impl Site {
             Self::Data => Some(Arena::Data),
             Self::Mapping { number, class } => Some(Arena::Mapping { number, class }),
             Self::Part { of, .. } => Some(of),
-            Self::Chain { .. } | Self::Library { .. } => None,
+            Self::Chain { .. } | Self::Library { .. } | Self::Others => None,
         }
     }
 }
@@ -127,6 +130,7 @@ impl fmt::Display for Site {
             Self::Chain { hash, class } => write!(f, "x{hash:08x}-{}", class_text(class)),
             Self::Library { hash } => write!(f, "l{hash:08x}"),
             Self::Part { of, number } => write!(f, "{}.{number}", Self::from(of)),
+            Self::Others => f.write_str("others"),
         }
     }
 }
@@ -153,6 +157,7 @@ fn parse(text: &str) -> Option<Site> {
     match text {
         "heap" => return Some(Site::Heap),
         "data" => return Some(Site::Data),
+        "others" => return Some(Site::Others),
         _ => {}
     }
     let hash = |text: &str| u32::from_str_radix(text, 16).ok();
@@ -210,6 +215,7 @@ mod tests {
                 Site::Library { hash },
                 Site::Part { of, number },
                 Site::Part { of: Arena::Heap, number },
+                Site::Others,
             ] {
                 prop_assert_eq!(site.to_string().parse::<Site>(), Ok(site));
             }

@@ -20,7 +20,10 @@ pub struct MappedSite {
     /// The program's name for its memory (`PR_SET_VMA_ANON_NAME`), if it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its memory at the end of its processes; `None` if it was unmapped by then.
+    /// Its address, if it is one mapping of a process that ran before the experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
+    /// Its memory at the end of its processes, or of the period in a running one; `None` if it was unmapped by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_end: Option<SiteMemory>,
 }

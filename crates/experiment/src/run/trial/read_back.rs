@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OwnAct, ProcessTree, Tracing};
+use super::{MappedSite, OwnAct, ProcessTree, Tracing};
 use crate::base::host::ThpDisable;
 
 /// The policy as shown by the kernel while the workload ran.
@@ -34,6 +34,9 @@ pub struct ReadBack {
     /// The tracer's actions on the tree, if the policy has a tracer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<Tracing>,
+    /// The sites of a running process whose pages were switched, if the experiment distinguishes sites.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switched: Vec<MappedSite>,
     /// The cgroup of the trial, if the policy limits its memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<TrialCgroup>,
@@ -81,6 +84,13 @@ pub struct TrialCgroup {
 }
 
 impl ReadBack {
+    /// The sites that a tracer distinguished, or those that were switched. `None` if neither.
+    #[must_use]
+    pub fn sites(&self) -> Option<&[MappedSite]> {
+        let traced = self.tracing.as_ref().map(|it| it.sites.as_slice());
+        traced.or((!self.switched.is_empty()).then_some(&self.switched))
+    }
+
     /// The program's action against huge pages; inherited settings do not count.
     #[must_use]
     pub fn own_act(&self) -> Option<OwnAct<'_>> {

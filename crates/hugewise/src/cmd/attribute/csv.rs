@@ -3,7 +3,7 @@
 use hugewise_attribute::Attribution;
 use hugewise_text::csv::Csv;
 
-const HEADING: [&str; 10] = [
+const HEADING: [&str; 11] = [
     "site",
     "metric",
     "change",
@@ -14,6 +14,7 @@ const HEADING: [&str; 10] = [
     "huge_bytes",
     "added_bytes",
     "place",
+    "address",
 ];
 
 /// One row for each site, the best first.
@@ -32,6 +33,7 @@ pub(super) fn rows(attribution: &Attribution) -> String {
             text(site.huge_bytes.map(|bytes| bytes.to_string())),
             text(site.added_bytes.map(|bytes| bytes.to_string())),
             site.place.clone().unwrap_or_default(),
+            text(site.address.map(|it| it.to_string())),
         ]);
     }
     csv.into_text()

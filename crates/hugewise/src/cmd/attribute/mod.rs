@@ -113,6 +113,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         let path = records::find(named)?;
         arguments.page.check()?;
         let record = recorder::parse(&path, &source(&path)?)?;
+        if record.header.plan.live.is_some() {
+            let path = path.display();
+            return Err(exit::usage(format!(
+                "{path} is of a running process: hugewise report {path}"
+            )));
+        }
         return report(&record, &path, arguments);
     }
     let mut options = arguments.options.clone().complete()?;
@@ -347,11 +353,7 @@ fn source(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
-    let attribution = show(record, path, &arguments.output)?;
-    let path = path.display().to_string();
-    let bytes = || recorder::source(Path::new(&path), recorder::read_back(Path::new(&path))?);
-    let drawn = || Ok(attribution.page(&path, &bytes()?));
-    arguments.page.write(drawn)?;
+    let attribution = show(record, path, &arguments.page, &arguments.output)?;
     if let Some(file) = &arguments.sites {
         let most = arguments.best.map_or(usize::MAX, |best| best as usize);
         write_sites(&attribution, most, file)?;
@@ -359,11 +361,11 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints the attribution from the record of a design.
+/// Prints the attribution from the record of a design, and writes the page if it was asked for.
 ///
 /// # Errors
 /// The record is not of a design, or the output cannot be written.
-pub fn show(record: &Record, path: &Path, output: &Output) -> Result<Attribution> {
+pub fn show(record: &Record, path: &Path, page: &PageFile, output: &Output) -> Result<Attribution> {
     let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
     let mut attribution = Attribution::of(record).map_err(refused)?;
     // The files of the calls belong to the workload.
@@ -377,12 +379,17 @@ pub fn show(record: &Record, path: &Path, output: &Output) -> Result<Attribution
         || attribution.document(&path.display().to_string()),
         || csv::rows(&attribution),
     )?;
+    let bytes = || recorder::source(path, recorder::read_back(path)?);
+    page.write(|| Ok(attribution.page(&path.display().to_string(), &bytes()?)))?;
     Ok(attribution)
 }
 
 /// Returns true for the record of a design.
 #[must_use]
 pub fn is_design(record: &Record) -> bool {
+    if record.header.plan.live.is_some() {
+        return Attribution::is_of(record);
+    }
     let verb = record.header.made_by.get(1);
     verb.is_some_and(|verb| verb == "attribute") && Attribution::of(record).is_ok()
 }

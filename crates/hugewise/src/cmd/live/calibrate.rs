@@ -36,7 +36,7 @@ pub(super) fn calibrate(
     let mut took = [0.0; 2];
     let mut longest = Duration::ZERO;
     for work in [Work::Collapse, Work::Split, Work::Collapse, Work::Split] {
-        let moved = session.make(work, stop.flag())?;
+        let moved = session.make_all(work, stop.flag())?;
         took[usize::from(work == Work::Collapse)] = moved.took.as_secs_f64();
         longest = longest.max(moved.longest);
         if is_quick {

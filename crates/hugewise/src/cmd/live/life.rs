@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::Calibration;
+use hugewise_live::{Calibration, Order};
 
 use super::Arguments;
 use super::guards::Guards;
@@ -34,7 +34,7 @@ impl Life<'_> {
             .sources
             .work
             .least_period()
-            .max(calibration.of_a_period());
+            .max(calibration.of_a_period(Order::PAIRS));
         Some(Duration::from_secs_f64(period))
     }
 }

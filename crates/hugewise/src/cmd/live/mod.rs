@@ -24,6 +24,7 @@ use crate::process_name::parse_process;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
 
+mod by;
 mod calibrate;
 mod guards;
 mod latency;
@@ -33,9 +34,11 @@ mod preview;
 mod program;
 mod rounds;
 mod session;
+mod sites;
 mod unit;
 mod work;
 
+use by::By;
 use life::Life;
 use program::Program;
 use rounds::Cast;
@@ -45,6 +48,7 @@ use unit::Unit;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("html", |it| it.hide_short_help(true)),
+    mut_arg("json", |it| it.hide_short_help(true)),
     mut_arg("fail_if", |it| it.hide_short_help(true)),
     after_help = "Needs CAP_SYS_NICE, and more for processes of other users: see --help.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
@@ -105,6 +109,15 @@ pub struct Arguments {
     /// 10 % ends it in any case.
     #[arg(long, value_name = "COND")]
     guard: Vec<Guard>,
+
+    /// Which memory earns the effect: mapping
+    ///
+    /// `mapping` switches up to seven of the largest mappings separately, and the small ones
+    /// together. The periods are the rows of a design as `attribute` has it, in random order. The report
+    /// shows the effect of each mapping. The calls that mapped memory in use are not known: `hugewise
+    /// attribute --by site -- COMMAND` records them at a start.
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["command", "latency", "fail_if", "strict", "threshold"])]
+    by: Option<By>,
 
     /// Show what would be switched, and its price
     #[arg(long)]
@@ -278,6 +291,7 @@ impl Arguments {
             work: Some(work),
             latency: None,
             guard: Vec::new(),
+            by: None,
             dry_run: false,
             max_stall: None,
             max_bytes: None,

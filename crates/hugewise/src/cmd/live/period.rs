@@ -5,26 +5,28 @@ use std::time::{Duration, Instant};
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_experiment::run::plan::Slot;
-use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
+use hugewise_experiment::run::trial::{Mark, Outcome, ReadBack, Reading, Readings, Trial};
 use hugewise_linux::live::{CpuUsage, Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::Histogram;
+use hugewise_live::{Exposure, Histogram};
 
 use super::latency::{self, Latency};
 use super::session::{Move, Session};
+use super::sites;
 use super::unit::Unit;
 use super::work::Counter;
 use crate::interrupt::Interrupt;
 
 /// The place of a period in the experiment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Place<'a> {
     pub index: u32,
     pub round: u32,
     pub slot: Slot,
     pub policy: &'a str,
-    pub work: Work,
+    /// The pages of each part of the switched memory.
+    pub works: Vec<Work>,
 }
 
 /// The sources that `live` reads at both ends of a period.
@@ -111,14 +113,14 @@ pub(super) fn measure(
     unit: &Unit,
     sources: &mut Sources,
     session: &mut Session<'_>,
-    place: Place<'_>,
+    place: &Place<'_>,
     lengths: Lengths,
     stop: &Interrupt,
 ) -> Result<Trial, Halt> {
-    let moved = session.begin_period(place.work, stop.flag())?;
+    let moved = session.begin_period(&place.works, stop.flag())?;
     stop.wait(lengths.settle);
     let started_unix_ms = unix_ms();
-    let (_, huge) = session.huge_now();
+    let held = session.held();
     let usage = CpuUsage::read(root, &unit.pids());
     let latency = sources.histogram();
     let begin = Moment::now(root, unit, &mut sources.work);
@@ -131,12 +133,12 @@ pub(super) fn measure(
     if !session.lives() {
         return Err(Halt::Ended);
     }
-    let exposure = session.exposure(huge);
+    let exposures = session.exposures(&held);
     let mut readings = growth(&end.since(&begin));
     readings.extend(used(root, unit, usage, (end.at - begin.at).as_secs_f64()));
     readings.extend(begin.readings(LiveMetric::WorkBeginTotal, LiveMetric::CpuBeginSeconds));
     readings.extend(end.readings(LiveMetric::WorkEndTotal, LiveMetric::CpuEndSeconds));
-    readings.extend(switched(moved, exposure));
+    readings.extend(switched(moved, &exposures));
     if let Some((begin, end)) = latency {
         readings.extend(latency::readings(&begin, &end));
     }
@@ -152,11 +154,11 @@ pub(super) fn measure(
         outlived: 0,
         stderr_tail: None,
         readings: readings.into_iter().collect::<Readings>(),
-        read_back: ReadBack::default(),
-        marks: exposure
-            .mark(place.work == Work::Collapse)
-            .into_iter()
-            .collect(),
+        read_back: ReadBack {
+            switched: sites::switched(session.sites(), &exposures),
+            ..ReadBack::default()
+        },
+        marks: marks(&place.works, &exposures),
         pacing: None,
         timeline: None,
         first_touch: None,
@@ -202,16 +204,24 @@ fn used(root: &Root, unit: &Unit, before: CpuUsage, seconds: f64) -> Pairs {
     ]
 }
 
-fn switched(moved: Move, exposure: hugewise_live::Exposure) -> Pairs {
-    let huge = exposure.begin.max(exposure.end) as f64;
+/// Returns the mark of the first part of the memory whose pages did not hold.
+fn marks(works: &[Work], exposures: &[Exposure]) -> Vec<Mark> {
+    let mut each = works.iter().zip(exposures);
+    let mark = each.find_map(|(work, exposure)| exposure.mark(*work == Work::Collapse));
+    mark.into_iter().collect()
+}
+
+fn switched(moved: Move, exposures: &[Exposure]) -> Pairs {
+    let sum = |of: fn(&Exposure) -> u64| exposures.iter().map(of).sum::<u64>() as f64;
+    let (begin, end) = (sum(|it| it.begin), sum(|it| it.end));
     vec![
         (
             MetricId::HugeAnonPeakBytes.name().to_owned(),
-            Reading::of(huge),
+            Reading::of(begin.max(end)),
         ),
-        pair(LiveMetric::SwitchedBytes, exposure.switched as f64),
-        pair(LiveMetric::HugeBeginBytes, exposure.begin as f64),
-        pair(LiveMetric::HugeEndBytes, exposure.end as f64),
+        pair(LiveMetric::SwitchedBytes, sum(|it| it.switched)),
+        pair(LiveMetric::HugeBeginBytes, begin),
+        pair(LiveMetric::HugeEndBytes, end),
         pair(LiveMetric::SwitchSeconds, moved.took.as_secs_f64()),
         pair(LiveMetric::LongestCallSeconds, moved.longest.as_secs_f64()),
         pair(LiveMetric::ShamTotal, f64::from(u8::from(moved.is_sham))),

@@ -3,17 +3,18 @@
 use anyhow::Result;
 use hugewise_base::units::Unit as Measure;
 use hugewise_experiment::run::plan::Skipped;
+use hugewise_experiment::run::site::Site;
 use hugewise_linux::live::{SwitchPrice, switch_price};
 use hugewise_linux::machine::root::Root;
-use hugewise_live::Blocks;
+use hugewise_live::{Blocks, SwitchedSite};
 use hugewise_text::Tone;
 use hugewise_text::csv::Csv;
 use hugewise_text::document::{Document, Field, Paragraph, Section};
 use hugewise_text::number::{counted, quantity};
 use serde::Serialize;
 
-use super::Arguments;
 use super::unit::Unit;
+use super::{Arguments, sites};
 use crate::exit::{self, Exit};
 use crate::output;
 
@@ -32,6 +33,9 @@ struct Preview {
     huge_bytes: u64,
     /// Bytes of a block.
     block_bytes: u64,
+    /// The sites that would be switched separately, with `--by`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sites: Vec<PreviewSite>,
     /// Blocks that would not be switched, by reason.
     skipped: Vec<Skipped>,
     /// Seconds to make all blocks huge, at the price of blocks of our own.
@@ -42,18 +46,46 @@ struct Preview {
     call_seconds: f64,
 }
 
+/// A site that would be switched separately.
+#[derive(Debug, Serialize)]
+struct PreviewSite {
+    /// The site.
+    site: Site,
+    /// Its mappings.
+    mappings: u64,
+    /// Bytes that would be switched.
+    switched_bytes: u64,
+    /// Its address, if it is one mapping.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<u64>,
+    /// The line about it.
+    #[serde(skip)]
+    line: String,
+}
+
+fn site(site: &SwitchedSite, huge_page_bytes: u64) -> PreviewSite {
+    PreviewSite {
+        site: site.site,
+        mappings: site.mappings.len() as u64,
+        switched_bytes: site.blocks * huge_page_bytes,
+        address: site.alone().map(|it| it.start),
+        line: sites::line(site, huge_page_bytes),
+    }
+}
+
 /// Shows it.
 pub(super) fn show(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Exit> {
+    let found = sites::look(root, unit)?;
+    let layout = sites::layout(arguments.by, &found);
     let mut all = Blocks::default();
-    for member in &unit.members {
-        let found = member.blocks(root).map_err(exit::refused)?;
-        all.able.extend(found.able);
-        for (why, blocks) in found.skipped {
+    for (_, (blocks, _)) in found {
+        all.able.extend(blocks.able);
+        for (why, blocks) in blocks.skipped {
             all.skip(why, blocks);
         }
     }
     let price = switch_price(root, unit.page_bytes, unit.huge_bytes).map_err(exit::refused)?;
-    let preview = preview(unit, &all, price);
+    let preview = preview(unit, &all, layout.sites(), price);
     output::show(
         &arguments.output,
         &preview,
@@ -63,7 +95,7 @@ pub(super) fn show(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Ex
     Ok(Exit::Done)
 }
 
-fn preview(unit: &Unit, all: &Blocks, price: SwitchPrice) -> Preview {
+fn preview(unit: &Unit, all: &Blocks, sites: &[SwitchedSite], price: SwitchPrice) -> Preview {
     let blocks = all.able.len() as u64;
     let huge = all.able.iter().filter(|it| it.is_huge).count() as u64;
     Preview {
@@ -73,6 +105,7 @@ fn preview(unit: &Unit, all: &Blocks, price: SwitchPrice) -> Preview {
         switched_bytes: blocks * unit.huge_bytes,
         huge_bytes: huge * unit.huge_bytes,
         block_bytes: unit.huge_bytes,
+        sites: sites.iter().map(|it| site(it, unit.huge_bytes)).collect(),
         skipped: all.skipped(),
         to_huge_seconds: price.to_huge * blocks as f64,
         to_small_seconds: price.to_small * blocks as f64,
@@ -114,6 +147,8 @@ impl Preview {
                 ),
             ),
         ];
+        let sites = self.sites.iter();
+        fields.extend(sites.map(|it| Field::new("Site", it.line.clone())));
         fields.extend(skipped);
         let head = Section::default().with(Paragraph::new(head).tone(Tone::Strong));
         Document::new([head.with(fields)])

@@ -8,9 +8,9 @@ use anyhow::Result;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_experiment::run::plan::{
-    Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, SMALL, Slot, Work as WorkOfPlan,
-    live_policies,
+    Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, Slot, Work as WorkOfPlan,
 };
+use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{End, Record, StopReason};
 use hugewise_experiment::run::trial::{Reading, Trial};
@@ -22,8 +22,8 @@ use hugewise_live::{Courses, SOURCE_FORMS, Times, times};
 use super::life::Life;
 use super::period::{Lengths, Place, measure};
 use super::program::Program;
-use super::unit::Unit;
-use super::{Arguments, calibrate, halted};
+use super::{Arguments, calibrate, halted, sites};
+use crate::cmd::attribute;
 use crate::exit::Exit;
 use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct;
@@ -69,8 +69,8 @@ pub(super) fn run(
     let times = cast.calibrated(root, arguments, seed, stop)?;
     let Cast { life, program } = cast;
     let plan = plan(&life, arguments, times, seed);
-    tell(&life.unit, &plan, arguments);
-    let header = conduct::header(paths::host(root)?, plan.clone(), realisations());
+    tell(&life, &plan, arguments);
+    let header = conduct::header(paths::host(root)?, plan.clone(), realisations(&plan));
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
     let audience = match arguments.output.quiet {
         true => Audience::Nobody,
@@ -173,7 +173,10 @@ fn calibrated(
     let total = arguments.max_time().saturating_sub(began.elapsed());
     let least = life.sources.work.least_period();
     let period = arguments.period.or_else(|| life.period(&calibration));
-    let times = times(&calibration, total, least, period);
+    let order = sites::order(life.session.sites());
+    let times = times(&calibration, order, total, least, period);
+    let switching = times.share * calibration.of_a_period(order);
+    sites::check_time(life.session.sites(), times, switching, total)?;
     if times.share < 1.0 {
         let thinned = life.session.thin(times.share, seed);
         thinned.map_err(|halt| halted(&halt))?;
@@ -202,7 +205,10 @@ pub(super) fn report(ended: Ended, arguments: &Arguments) -> Result<Exit> {
         page: Some(&arguments.page),
         ..ReportFiles::default()
     };
-    let judged = conduct::show(&record, &path, &arguments.demands, files, &arguments.output)?;
+    let judged = match attribute::is_design(&record) {
+        true => sites::report(&record, reason, &path, arguments)?,
+        false => conduct::show(&record, &path, &arguments.demands, files, &arguments.output)?,
+    };
     Ok(exit_of(&record, reason, judged))
 }
 
@@ -217,10 +223,10 @@ fn exit_of(record: &Record, reason: StopReason, judged: Exit) -> Exit {
     }
 }
 
-fn realisations() -> BTreeMap<String, Realisation> {
-    let policies = live_policies().into_iter();
+fn realisations(plan: &Plan) -> BTreeMap<String, Realisation> {
+    let policies = plan.policies.iter();
     policies
-        .map(|policy| (policy.name, Realisation::default()))
+        .map(|policy| (policy.name.clone(), Realisation::default()))
         .collect()
 }
 
@@ -231,20 +237,26 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
         session,
         ..
     } = life;
+    let policies = sites::policies(session.sites());
+    let max_rounds = arguments.max_rounds.unwrap_or(MOST_ROUNDS);
     Plan {
         command: unit.command.clone(),
         shell: false,
         programs: Vec::new(),
-        policies: live_policies().to_vec(),
+        baseline: policies[0].name.clone(),
+        policies,
         not_tried: None,
-        baseline: SMALL.to_owned(),
         seed,
         bounds: Bounds {
             threshold: arguments.threshold.unwrap_or(0.01),
             precision: None,
             warmup_rounds: 0,
-            min_rounds: 1,
-            max_rounds: arguments.max_rounds.unwrap_or(MOST_ROUNDS),
+            min_rounds: match session.sites() {
+                [] => 1,
+                // A design that stops depending on its data has different error rates.
+                _ => max_rounds.saturating_add(1),
+            },
+            max_rounds,
             max_time: Some(arguments.max_time()),
             least_rounds: None,
         },
@@ -307,7 +319,7 @@ fn warn_of_stalls(longest: Duration, arguments: &Arguments) {
 }
 
 /// Prints the switched memory and the times.
-fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
+fn tell(life: &Life<'_>, plan: &Plan, arguments: &Arguments) {
     let Some(live) = &plan.live else { return };
     let bytes = |blocks: u64| bytes_text(blocks * live.huge_page_bytes);
     let left_out = match live.left_out {
@@ -317,11 +329,15 @@ fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
     arguments.message(format_args!(
         "{}: switching {}{left_out}; periods of {:.2} s, {:.0} ms after each switch; Ctrl-C ends it and puts the \
          pages back",
-        unit.name(),
+        life.unit.name(),
         bytes(live.blocks),
         live.period_seconds,
         live.settle_seconds * 1e3,
     ));
+    for site in life.session.sites() {
+        let line = sites::line(site, live.huge_page_bytes);
+        arguments.message(format_args!("  {line}"));
+    }
 }
 
 struct Rounds<'a, 'b> {
@@ -407,8 +423,8 @@ impl Rounds<'_, '_> {
         }
         let count = slots.len();
         for (index, (position, slot)) in (next..).zip(slots.into_iter().enumerate()) {
-            let policy = plan.policies[slot.policy].name.as_str();
-            let now = format!("period {} of {count}: {policy}", position + 1);
+            let policy = &plan.policies[slot.policy];
+            let now = format!("period {} of {count}: {}", position + 1, policy.name);
             self.progress.now(
                 Some(self.until.saturating_duration_since(Instant::now())),
                 &now,
@@ -417,15 +433,15 @@ impl Rounds<'_, '_> {
                 index,
                 round,
                 slot,
-                policy,
-                work: self.work(policy),
+                policy: &policy.name,
+                works: self.works(policy),
             };
             let trial = measure(
                 self.root,
                 &self.life.unit,
                 &mut self.life.sources,
                 &mut self.life.session,
-                place,
+                &place,
                 self.lengths,
                 self.stop,
             );
@@ -476,7 +492,7 @@ impl Rounds<'_, '_> {
                 None => return Ok(Some(StopReason::Interrupted)),
             }
             // Every period follows a switch, and so does the first.
-            match self.life.session.make(Work::Split, self.stop.flag()) {
+            match self.life.session.make_all(Work::Split, self.stop.flag()) {
                 Ok(_) => return Ok(None),
                 Err(Halt::Ended) => {}
                 Err(halt) => return Ok(Some(reason(&halt))),
@@ -500,11 +516,18 @@ impl Rounds<'_, '_> {
         ))
     }
 
-    /// The pages of a policy; those of a placebo are small.
-    fn work(&self, policy: &str) -> Work {
-        match policy == HUGE && !self.arguments.placebo {
+    /// The pages of each part of the memory under a policy; those of a placebo are small.
+    fn works(&self, policy: &Policy) -> Vec<Work> {
+        let work = |is_huge: bool| match is_huge && !self.arguments.placebo {
             true => Work::Collapse,
             false => Work::Split,
+        };
+        match &policy.settings.sites {
+            None => vec![work(policy.name == HUGE)],
+            Some(choice) => {
+                let sites = self.life.session.sites().iter();
+                sites.map(|it| work(choice.has(it.site))).collect()
+            }
         }
     }
 
@@ -520,7 +543,11 @@ impl Rounds<'_, '_> {
         let left = Some(self.until.saturating_duration_since(Instant::now()));
         let record = recorder.record();
         self.progress.round_over(left, || {
-            let rows = compare::running(record).map_err(crate::exit::usage)?;
+            let rows = match self.life.session.sites() {
+                [] => compare::running(record).map_err(crate::exit::usage)?,
+                // A row of a design is no answer.
+                _ => Vec::new(),
+            };
             Ok(so_far_text(record.compared_rounds(), &rows))
         })
     }

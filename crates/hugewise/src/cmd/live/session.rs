@@ -1,5 +1,6 @@
 //! The blocks of an experiment: found, switched, and put back.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -10,20 +11,22 @@ use hugewise_experiment::run::plan::{Skip, Skipped};
 use hugewise_linux::live::{Halt, Keeper, Member, Pages, Room, Switched, Work, switch};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{Block, Blocks, Exposure, Pace, Placebos, thinned};
+use hugewise_live::{Block, Blocks, Exposure, Layout, Pace, Placebos, SwitchedSite, thinned};
 
-use super::Arguments;
 use super::unit::Unit;
+use super::{Arguments, sites};
 use crate::exit;
 use crate::stderr::message;
 
 /// The most blocks of one call.
 const BLOCKS_PER_CALL: usize = 64;
 
-/// The blocks of one process.
+/// The blocks of one process in one part of the layout.
 #[derive(Debug)]
 struct Part {
     member: Rc<Member>,
+    /// The index of that part.
+    of: usize,
     /// All blocks that it ever switched, with their first state.
     found: BTreeMap<u64, bool>,
     /// The blocks of the next switch.
@@ -37,6 +40,7 @@ struct Part {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     root: &'a Root,
+    layout: Layout,
     parts: Vec<Part>,
     room: Room<'a>,
     keeper: Option<Keeper>,
@@ -47,9 +51,19 @@ pub(super) struct Session<'a> {
     most: Option<u64>,
     /// Blocks that could be switched and are not.
     left_out: u64,
-    in_force: Option<Work>,
+    /// The pages of each part of the layout, if all have them.
+    in_force: Option<Vec<Work>>,
     placebos: Placebos,
     left: Vec<String>,
+}
+
+/// The switched memory of a part of the layout, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// All of it.
+    pub switched: u64,
+    /// The huge part.
+    pub huge: u64,
 }
 
 /// A switch before a period.
@@ -71,9 +85,13 @@ impl<'a> Session<'a> {
         most: Option<u64>,
         arguments: &Arguments,
     ) -> Result<Self> {
+        let found = sites::look(root, unit)?;
+        let layout = sites::layout(arguments.by, &found);
+        sites::check(&layout, unit.huge_bytes)?;
         let keeper = Keeper::start().map_err(exit::refused)?;
         let mut session = Self {
             root,
+            layout,
             parts: Vec::new(),
             room: Room::new(root, unit.page_bytes, unit.huge_bytes),
             keeper: Some(keeper),
@@ -86,8 +104,9 @@ impl<'a> Session<'a> {
             placebos: Placebos::with_seed(arguments.seed.unwrap_or_else(unix_ms)),
             left: Vec::new(),
         };
-        for member in &unit.members {
-            session.add(Rc::clone(member))?;
+        let all = found.iter().map(|(_, (it, _))| it.able.len() as u64).sum();
+        for (member, (blocks, _)) in found {
+            session.add(&member, blocks, all)?;
         }
         if session.blocks() == 0 {
             return Err(exit::refused(nothing(unit, &session.skipped())));
@@ -95,36 +114,38 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    fn add(&mut self, member: Rc<Member>) -> Result<()> {
-        let Blocks { able, skipped } = member.blocks(self.root).map_err(exit::refused)?;
-        for (why, blocks) in skipped {
+    /// Adds the blocks of a process, out of `all` of all processes.
+    fn add(&mut self, member: &Rc<Member>, found: Blocks, all: u64) -> Result<()> {
+        for (why, blocks) in found.skipped {
             *self.skipped.entry(why).or_default() += blocks;
         }
-        let all = able.len() as u64;
-        let able = self.within_the_most(able, &member);
-        self.left_out += all - able.len() as u64;
-        self.hold(&member, &able)?;
-        let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
-        self.parts.push(Part {
-            member,
-            found: able.iter().map(|it| (it.start, it.is_huge)).collect(),
-            blocks: able.iter().map(|it| it.start).collect(),
-            refused: BTreeMap::new(),
-            paces: [pace(Work::Split), pace(Work::Collapse)],
-        });
+        for of in 0..self.layout.parts() {
+            let able = self.of_part(of, member, &found.able);
+            let count = able.len() as u64;
+            // Each part has the same share of what may be switched.
+            let room = self
+                .most
+                .map_or(count, |most| count * most.min(all) / all.max(1));
+            let able = chosen(able, room, member);
+            self.left_out += count - able.len() as u64;
+            self.hold(member, &able)?;
+            let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
+            self.parts.push(Part {
+                member: Rc::clone(member),
+                of,
+                found: able.iter().map(|it| (it.start, it.is_huge)).collect(),
+                blocks: able.iter().map(|it| it.start).collect(),
+                refused: BTreeMap::new(),
+                paces: [pace(Work::Split), pace(Work::Collapse)],
+            });
+        }
         Ok(())
     }
 
-    /// Chooses as many blocks as there is room for, at random.
-    fn within_the_most(&self, able: Vec<Block>, member: &Member) -> Vec<Block> {
-        let all = able.len() as u64;
-        let room = self
-            .most
-            .map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
-        match room {
-            0 => Vec::new(),
-            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
-        }
+    /// The blocks of a process that belong to a part of the layout.
+    fn of_part(&self, of: usize, member: &Member, blocks: &[Block]) -> Vec<Block> {
+        let is_own = |it: &&Block| self.layout.part_of(member.pid(), it.start) == Some(of);
+        blocks.iter().filter(is_own).copied().collect()
     }
 
     /// Has the keeper hold the state of blocks before they are switched.
@@ -198,16 +219,19 @@ impl<'a> Session<'a> {
 
     /// Drops blocks without memory, and takes others in their place.
     pub(super) fn refresh(&mut self) -> Result<()> {
+        let mut now: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
         for index in 0..self.parts.len() {
-            let part = &mut self.parts[index];
-            let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
-            let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
-            let gone = part.blocks.iter().filter(|it| !able.contains(it));
-            let zero_filled = gone.filter(|it| part.member.has_zero_page(**it));
-            let zero_filled = zero_filled.map(|it| (*it, Skip::ZeroFilled));
-            part.refused.extend(zero_filled.collect::<Vec<_>>());
-            part.blocks.retain(|it| able.contains(it));
-            self.replace(index, now.able)?;
+            let Part { member, of, .. } = &self.parts[index];
+            let able = match now.entry(member.pid()) {
+                Entry::Occupied(it) => it.into_mut(),
+                Entry::Vacant(it) => {
+                    let blocks = member.blocks(self.root).map_err(exit::trial_failed)?;
+                    it.insert(blocks.able)
+                }
+            };
+            let able = self.of_part(*of, member, able);
+            self.parts[index].keep(&able);
+            self.replace(index, able)?;
         }
         Ok(())
     }
@@ -217,7 +241,11 @@ impl<'a> Session<'a> {
         let part = &self.parts[index];
         let member = Rc::clone(&part.member);
         able.retain(|it| !part.found.contains_key(&it.start));
-        let able = self.within_the_most(able, &member);
+        let all = able.len() as u64;
+        let room = self
+            .most
+            .map_or(all, |most| most.saturating_sub(self.blocks()));
+        let able = chosen(able, room, &member);
         self.hold(&member, &able)?;
         let part = &mut self.parts[index];
         part.found
@@ -237,31 +265,43 @@ impl<'a> Session<'a> {
         self.most = Some(self.blocks());
     }
 
-    /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that
-    /// every period follows a switch of the same direction.
-    pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
-        let is_sham = self.in_force == Some(work) && self.placebos.draw();
+    /// The sites that are switched separately; empty if all memory is switched as one.
+    pub(super) fn sites(&self) -> &[SwitchedSite] {
+        self.layout.sites()
+    }
+
+    /// Makes the blocks of each part of the layout huge or small before a period. Blocks with the right pages go away
+    /// and back, so that every period follows a switch of the same direction.
+    pub(super) fn begin_period(&mut self, works: &[Work], stop: &AtomicBool) -> Result<Move, Halt> {
+        let is_sham = self.in_force.as_deref() == Some(works) && self.placebos.draw();
         let mut all = Move {
             is_sham,
             ..Move::default()
         };
         if is_sham {
-            let away = self.make(other(work), stop)?;
+            let others: Vec<Work> = works.iter().map(|it| other(*it)).collect();
+            let away = self.make(&others, stop)?;
             all.took += away.took;
             all.longest = away.longest;
         }
-        let here = self.make(work, stop)?;
+        let here = self.make(works, stop)?;
         all.took += here.took;
         all.longest = all.longest.max(here.longest);
         Ok(all)
     }
 
-    /// Makes all blocks huge or small. Blocks that refuse take part no more.
-    pub(super) fn make(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
+    /// Makes all blocks huge or small.
+    pub(super) fn make_all(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
+        self.make(&vec![work; self.layout.parts()], stop)
+    }
+
+    /// Makes the blocks of each part of the layout huge or small. Blocks that refuse take part no more.
+    fn make(&mut self, works: &[Work], stop: &AtomicBool) -> Result<Move, Halt> {
         let mut all = Move::default();
         self.room.begin();
         self.in_force = None;
         for part in &mut self.parts {
+            let work = works[part.of];
             let pace = &mut part.paces[usize::from(work == Work::Collapse)];
             let blocks = &part.blocks;
             let room = &mut self.room;
@@ -278,20 +318,19 @@ impl<'a> Session<'a> {
             all.longest = all.longest.max(done.longest);
             part.leave_out(work, &done);
         }
-        self.in_force = Some(work);
+        self.in_force = Some(works.to_vec());
         Ok(all)
     }
 
-    /// Returns the switched bytes, and the huge bytes among them.
-    pub(super) fn huge_now(&self) -> (u64, u64) {
-        let huge = self
-            .parts
-            .iter()
-            .map(|it| it.member.huge(&it.blocks).len() as u64);
-        (
-            self.blocks() * self.huge_bytes,
-            huge.sum::<u64>() * self.huge_bytes,
-        )
+    /// Returns the memory of each part of the layout.
+    pub(super) fn held(&self) -> Vec<Held> {
+        let mut all = vec![Held::default(); self.layout.parts()];
+        for part in &self.parts {
+            let huge = part.member.huge(&part.blocks).len() as u64;
+            all[part.of].switched += part.blocks.len() as u64 * self.huge_bytes;
+            all[part.of].huge += huge * self.huge_bytes;
+        }
+        all
     }
 
     /// Returns true while all processes run.
@@ -299,14 +338,15 @@ impl<'a> Session<'a> {
         self.parts.iter().all(|it| it.member.lives())
     }
 
-    /// The exposure of a period that ends now.
-    pub(super) fn exposure(&self, begin: u64) -> Exposure {
-        let (switched, end) = self.huge_now();
-        Exposure {
-            switched,
-            begin,
-            end,
-        }
+    /// The exposure of each part of the layout in a period that ends now.
+    pub(super) fn exposures(&self, begin: &[Held]) -> Vec<Exposure> {
+        let ends = self.held().into_iter();
+        let exposure = |(end, begin): (Held, &Held)| Exposure {
+            switched: end.switched,
+            begin: begin.huge,
+            end: end.huge,
+        };
+        ends.zip(begin).map(exposure).collect()
     }
 
     /// Puts everything back. Returns what is not as it was found, in words.
@@ -333,6 +373,16 @@ impl<'a> Session<'a> {
 }
 
 impl Part {
+    /// Drops the blocks that can be switched no more.
+    fn keep(&mut self, able: &[Block]) {
+        let able: BTreeSet<u64> = able.iter().map(|it| it.start).collect();
+        let gone = self.blocks.iter().filter(|it| !able.contains(it));
+        let zero_filled = gone.filter(|it| self.member.has_zero_page(**it));
+        let zero_filled: Vec<(u64, Skip)> = zero_filled.map(|it| (*it, Skip::ZeroFilled)).collect();
+        self.refused.extend(zero_filled);
+        self.blocks.retain(|it| able.contains(it));
+    }
+
     fn leave_out(&mut self, work: Work, done: &Switched) {
         let why = match work {
             Work::Collapse => Skip::CollapseRefused,
@@ -366,6 +416,15 @@ impl Part {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         self.put_back();
+    }
+}
+
+/// Chooses as many blocks as there is room for, at random.
+fn chosen(able: Vec<Block>, room: u64, member: &Member) -> Vec<Block> {
+    let all = able.len() as u64;
+    match room.min(all) {
+        0 => Vec::new(),
+        room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
     }
 }
 

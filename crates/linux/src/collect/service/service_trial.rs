@@ -186,6 +186,7 @@ impl Attempt<'_> {
             numa: life.numa,
             cgroup: life.cgroup,
             runtimes: BTreeMap::new(),
+            switched: Vec::new(),
             allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
             library: read_back::library(self.watch.expected, tree.as_ref()),
             tracing: life.tracing.clone(),

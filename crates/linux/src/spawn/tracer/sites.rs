@@ -82,6 +82,7 @@ impl Sites {
                 bytes: 0,
                 chain: piece.chain,
                 name: None,
+                address: None,
                 at_end: None,
             });
         }

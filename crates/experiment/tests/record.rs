@@ -104,7 +104,7 @@ fn periods_inside_servers_are_written_and_read_without_the_trials() {
     assert_eq!(read, record);
     assert_eq!(read.trials.len(), 36);
     let inside = read.inside.expect("periods");
-    assert_eq!(inside.trials.len(), 36);
+    assert_eq!(inside.trials.len(), 38);
     assert_eq!(inside.whole_rounds().len(), 9);
     assert_eq!(inside.header.plan.baseline, "small");
     assert_eq!(inside.header.host, record.header.host);

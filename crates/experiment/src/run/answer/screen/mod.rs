@@ -274,7 +274,11 @@ pub(super) fn chosen(answer: &Answer) -> Option<Field> {
 /// Returns the memory and the kind of effect in the answer about a running process.
 pub(super) fn scope(answer: &Answer) -> Option<Field> {
     let switchback = answer.switchback.as_ref()?;
-    let text = words::switchback::scope(switchback);
+    let text = match answer.subject.kind {
+        // Whole starts are in the same report.
+        SubjectKind::Service => words::switchback::memory(switchback),
+        _ => words::switchback::scope(switchback),
+    };
     Some(Field::new(words::SCOPE, text))
 }
 

@@ -84,10 +84,14 @@ fn periods(it: &Switchback) -> String {
         0 => String::new(),
         cut => format!("{cut} cut by the end of the program"),
     };
+    let shams = match it.shams {
+        1 => "1 placebo switch".to_owned(),
+        shams => format!("{shams} placebo switches"),
+    };
     joined([
         format!("{} each", seconds(it.period_seconds)),
         format!("{} after the switch", seconds(it.settle_seconds)),
-        counted(it.shams.into(), "placebo switch"),
+        shams,
         cut,
     ])
 }

@@ -8,7 +8,7 @@ use hugewise_base::host::ThpDisable;
 use hugewise_base::jsonl::LineError;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::record;
-use hugewise_experiment::run::record::{Line, Record};
+use hugewise_experiment::run::record::{Inside, Line, Record};
 use hugewise_experiment::run::trial::timeline::{
     Held, Requests, Second, Slowest, Timeline, Unrelated,
 };
@@ -29,6 +29,12 @@ fn lines_of(record: &Record) -> Vec<String> {
             .chain(&record.cold)
             .map(|trial| record::to_line(&Line::Trial(trial.clone()))),
     );
+    if let Some(inside) = &record.inside {
+        let plan = inside.header.plan.clone();
+        lines.push(record::to_line(&Line::Inside(Inside { plan })));
+        let periods = inside.trials.iter();
+        lines.extend(periods.map(|period| record::to_line(&Line::Period(period.clone()))));
+    }
     lines.extend(
         record
             .end
@@ -89,6 +95,45 @@ fn a_redacted_record_is_the_same_record() {
 fn what_is_written_is_read() {
     let record = sample::clear_win();
     assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
+}
+
+#[test]
+fn periods_inside_servers_are_written_and_read_without_the_trials() {
+    let record = sample::inside_server();
+    let read = record::parse(&bytes_of(&record)).unwrap();
+    assert_eq!(read, record);
+    assert_eq!(read.trials.len(), 36);
+    let inside = read.inside.expect("periods");
+    assert_eq!(inside.trials.len(), 38);
+    assert_eq!(inside.whole_rounds().len(), 9);
+    assert_eq!(inside.header.plan.baseline, "small");
+    assert_eq!(inside.header.host, record.header.host);
+}
+
+/// A record cut within the periods keeps those before, and a period needs the plan of its experiment.
+#[test]
+fn periods_belong_to_a_begin() {
+    let record = sample::inside_server();
+    let lines = lines_of(&record);
+    let begin = lines
+        .iter()
+        .position(|it| it.contains("\"line\":\"inside\""));
+    let begin = begin.expect("a begin");
+    let cut = lines[..begin + 6].join("\n");
+    let read = record::parse(cut.as_bytes()).unwrap();
+    assert_eq!(read.inside.expect("periods").trials.len(), 5);
+    let parse = |lines: &[&[String]]| record::parse(lines.concat().join("\n").as_bytes());
+    let orphan = parse(&[&lines[..begin], &lines[begin + 1..]]);
+    let error = orphan.unwrap_err().to_string();
+    assert!(error.contains("a period before `inside`"), "{error}");
+    let twice = parse(&[&lines[..=begin], &lines[begin..]]);
+    let error = twice.unwrap_err().to_string();
+    assert!(error.contains("a second begin inside"), "{error}");
+    let foreign = lines[begin + 1].replace("\"policy\":\"", "\"policy\":\"other ");
+    let error = parse(&[&lines[..=begin], &[foreign]])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("a period of policy"), "{error}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod threads;
 mod tlb;
 mod touch;
 mod userfault;
+mod walk;
 mod work;
 
 use arguments::Arguments;
@@ -124,9 +125,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
   serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
-        [--late stall|sleep] [--stacks N]
+        [--late stall|sleep] [--stacks N] [--order chase|stream [--mib N]]
         print `listening`, and answer each byte after writing to each of N pages and giving
-        them back; some answers come 20 ms late, by a page fault or asleep; N threads wait
+        them back; some answers come 20 ms late, by a page fault or asleep; N threads wait;
+        each answer reads some words of N MiB that stay
   ask --port P --requests R [--times]
         send R bytes, one by one; print a table of their `latency_ns`, and when each ended
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]

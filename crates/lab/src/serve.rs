@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
 use crate::slow_faults::LatePage;
+use crate::walk::{Order, Walk, bytes_of};
 use crate::{Trouble, stacks};
 
 /// The failure of a server.
@@ -78,7 +79,8 @@ fn is_square(number: usize) -> bool {
 /// `serve`: listens on `--port` of this machine, prints `listening`, and answers each received byte with the same byte,
 /// after it writes one byte to each of N fresh pages and frees them. `--huge` advises the pages. With `--folder` it
 /// keeps a file there. With `--late` some requests take 20 ms more: `stall` in a page fault of that length, `sleep` in
-/// a sleep. `--stacks` adds this many waiting threads.
+/// a sleep. `--stacks` adds this many waiting threads. With `--order chase|stream --mib N` it reads words of N MiB that
+/// stay, some for each request.
 pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let pages = arguments.needed("--pages")?;
@@ -90,6 +92,8 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let failing = failing(arguments)?;
     let late = Late::read(arguments)?;
     let threads = arguments.number("--stacks")?.unwrap_or(0);
+    let order = Order::read(arguments, "--order")?;
+    let mib = arguments.number("--mib")?.unwrap_or(1);
     arguments.finish()?;
     if failing == Failing::AtStart {
         eprintln!("no configuration");
@@ -104,11 +108,12 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
     stacks::start(threads)?;
     let region = Region::fresh(pages, Align::Huge, advice)?;
+    let mut walk = order.map(|order| walk(order, mib, advice)).transpose()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| Trouble::Kernel("listening", error))?;
     println!("listening");
     for stream in listener.incoming().flatten() {
-        answer(stream, &region, failing, &late)?;
+        answer(stream, &region, failing, &late, walk.as_mut())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -118,12 +123,23 @@ fn keep_a_file(folder: &Path) -> Result<(), Trouble> {
         .map_err(|error| Trouble::Kernel("writing into the folder", error))
 }
 
+/// Memory of so many MiB that stays, and the walk over it.
+fn walk(order: Order, mib: usize, advice: Advice) -> Result<Walk, Trouble> {
+    let bytes = bytes_of(mib)?;
+    let start = Region::fresh(bytes / page_bytes(), Align::Huge, advice)?.start();
+    let count = bytes / size_of::<u64>();
+    // SAFETY: the region is ours, writable, aligned, zero, of this length, and never unmapped.
+    let words = unsafe { std::slice::from_raw_parts_mut(start.cast::<u64>(), count) };
+    Ok(Walk::fill(order, words))
+}
+
 /// Serves until the client disconnects. Readiness checks send nothing.
 fn answer(
     mut stream: TcpStream,
     region: &Region,
     failing: Failing,
     late: &Late,
+    mut walk: Option<&mut Walk>,
 ) -> Result<(), Trouble> {
     let (mut word, mut number) = ([0], 0);
     while stream.read_exact(&mut word).is_ok() {
@@ -133,6 +149,9 @@ fn answer(
         region.write(page_bytes());
         region.discard()?;
         late.before(number)?;
+        if let Some(walk) = &mut walk {
+            walk.unit();
+        }
         number += 1;
         if stream.write_all(&word).is_err() {
             break;

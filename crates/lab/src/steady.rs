@@ -11,18 +11,8 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, page_bytes};
+use crate::walk::{Order, Walk, bytes_of};
 use crate::{Trouble, tell};
-
-/// The read order of words.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// Each word names a random next one: every read misses the TLB of small pages.
-    Chase,
-    /// In order.
-    Stream,
-    /// Never.
-    Idle,
-}
 
 /// Whose memory it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,30 +36,18 @@ enum Companion {
     Forks,
 }
 
-/// Words read in one unit of work.
-const UNIT: usize = 1 << 12;
 /// The file of the count is written after this many units.
 const UNITS_PER_WRITE: u64 = 16;
-/// A linear congruence of full period modulo a power of two: the factor is 1 more than a multiple of 4, the step odd.
-const FACTOR: u64 = 0xD134_2543_DE82_EF95;
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// `steady --order chase|stream --mib N --out FILE [--second stream|idle] [--huge]`: fills N MiB and reads them until
 /// stdin closes; writes the number of completed units of work to FILE. A second mapping has half of the size; a unit of
 /// it follows each unit of the first. Prints `steady PID` when it is ready, and at its end `units U same` if no
 /// word has changed, else `units U changed`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
-    let order = match arguments.word("--order")?.as_deref() {
-        Some("chase") => Order::Chase,
-        Some("stream") => Order::Stream,
-        _ => return Err(Trouble::Usage("--order is chase or stream".to_owned())),
-    };
-    let second = match arguments.word("--second")?.as_deref() {
-        None => None,
-        Some("stream") => Some(Order::Stream),
-        Some("idle") => Some(Order::Idle),
-        Some(_) => return Err(Trouble::Usage("--second is stream or idle".to_owned())),
-    };
+    let order = Order::read(arguments, "--order")?;
+    let order =
+        order.ok_or_else(|| Trouble::Usage("--order is chase, stream or idle".to_owned()))?;
+    let second = Order::read(arguments, "--second")?;
     let mib = arguments.needed("--mib")?;
     let path = arguments.word("--out")?;
     let kind = match arguments.word("--kind")?.as_deref() {
@@ -93,9 +71,9 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let path =
         path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
-    let mut readers = vec![Reader::new(order, fill(mib, kind, advice)?)];
+    let mut walks = vec![Walk::fill(order, memory(mib, kind, advice)?)];
     if let Some(order) = second {
-        readers.push(Reader::new(order, fill(mib / 2, kind, advice)?));
+        walks.push(Walk::fill(order, memory(mib / 2, kind, advice)?));
     }
     start(companion)?;
     write(&file, 0)?;
@@ -104,8 +82,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         None => until_stdin_closes(),
     };
     tell(format_args!("steady {}", std::process::id()));
-    let units = work(&mut readers, &file, &stop)?;
-    let is_same = readers.iter().all(Reader::is_same);
+    let units = work(&mut walks, &file, &stop)?;
+    let is_same = walks.iter().all(Walk::is_same);
     tell(format_args!(
         "units {units} {}",
         if is_same { "same" } else { "changed" }
@@ -117,27 +95,16 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     })
 }
 
-/// The word that follows this one. The count of words is a power of two.
-fn next(at: usize, count: usize) -> u64 {
-    let mask = count as u64 - 1;
-    (at as u64).wrapping_mul(FACTOR).wrapping_add(STEP) & mask
-}
-
-/// Fills memory whose number of words is the power of two that fits.
-fn fill(mib: usize, kind: Kind, advice: Advice) -> Result<&'static [u64], Trouble> {
-    let bytes = mib.checked_mul(1 << 20).filter(|it| it.is_power_of_two());
-    let bytes = bytes.ok_or_else(|| Trouble::Usage("--mib is a power of two".to_owned()))?;
+/// Maps memory of so many MiB.
+fn memory(mib: usize, kind: Kind, advice: Advice) -> Result<&'static mut [u64], Trouble> {
+    let bytes = bytes_of(mib)?;
     let start = match kind {
         Kind::Private => Region::fresh(bytes / page_bytes(), Align::Huge, advice)?.start(),
         Kind::Shared => map(bytes, libc::MAP_SHARED)?,
     };
     let count = bytes / size_of::<u64>();
     // SAFETY: the memory is ours, writable, aligned, zero, of this length, and never unmapped.
-    let words = unsafe { std::slice::from_raw_parts_mut(start.cast::<u64>(), count) };
-    for (at, word) in words.iter_mut().enumerate() {
-        *word = next(at, count);
-    }
-    Ok(words)
+    Ok(unsafe { std::slice::from_raw_parts_mut(start.cast::<u64>(), count) })
 }
 
 /// Maps memory without a file.
@@ -213,55 +180,10 @@ fn fork() -> Result<libc::pid_t, Trouble> {
     }
 }
 
-/// Memory, and the place in it of the next read.
-struct Reader {
-    order: Order,
-    words: &'static [u64],
-    at: usize,
-    sum: u64,
-}
-
-impl Reader {
-    fn new(order: Order, words: &'static [u64]) -> Self {
-        Self {
-            order,
-            words,
-            at: 0,
-            sum: 0,
-        }
-    }
-
-    /// Reads one unit.
-    fn read(&mut self) {
-        match self.order {
-            Order::Chase => {
-                for _ in 0..UNIT {
-                    self.at = self.words[self.at] as usize;
-                }
-            }
-            Order::Stream => {
-                let part = &self.words[self.at..(self.at + UNIT).min(self.words.len())];
-                self.sum = part
-                    .iter()
-                    .fold(self.sum, |sum, word| sum.wrapping_add(*word));
-                self.at = (self.at + UNIT) % self.words.len();
-            }
-            Order::Idle => {}
-        }
-        std::hint::black_box((self.at, self.sum));
-    }
-
-    /// Returns true if no word has changed.
-    fn is_same(&self) -> bool {
-        let mut words = self.words.iter().enumerate();
-        words.all(|(at, word)| *word == next(at, self.words.len()))
-    }
-}
-
-fn work(readers: &mut [Reader], file: &File, stop: &AtomicBool) -> Result<u64, Trouble> {
+fn work(walks: &mut [Walk], file: &File, stop: &AtomicBool) -> Result<u64, Trouble> {
     let mut units = 0;
     while !stop.load(Ordering::Relaxed) {
-        readers.iter_mut().for_each(Reader::read);
+        walks.iter_mut().for_each(Walk::unit);
         units += 1;
         if units % UNITS_PER_WRITE == 0 {
             write(file, units)?;
@@ -296,21 +218,4 @@ fn after(seconds: usize) -> Arc<AtomicBool> {
         over.store(true, Ordering::Relaxed);
     });
     stop
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chase_visits_every_word_before_it_comes_back() {
-        let count = 1 << 12;
-        let mut seen = vec![false; count];
-        let mut at = 0;
-        for _ in 0..count {
-            assert!(!std::mem::replace(&mut seen[at], true));
-            at = next(at, count) as usize;
-        }
-        assert_eq!(at, 0);
-    }
 }

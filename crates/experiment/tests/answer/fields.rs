@@ -324,7 +324,7 @@ fn walk(value: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
                 "arms[].huge_code.refused",
             ];
             for (key, value) in fields {
-                let key = if by_name.contains(&path.trim_start_matches("programs[].")) {
+                let key = if by_name.contains(&own(path)) {
                     "*"
                 } else {
                     key
@@ -337,11 +337,17 @@ fn walk(value: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-/// Every leaf of an answer with its path. The parts of an answer about programs are answers too.
+/// The path of a field in its own answer: the parts about programs, and about periods inside servers, are answers too.
+fn own(path: &str) -> &str {
+    let path = path.trim_start_matches("programs[].");
+    path.trim_start_matches("inside.")
+}
+
+/// Every leaf of an answer with its path in its own answer.
 fn leaves(json: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     walk(json, "", &mut |path, value| {
-        let path = path.trim_start_matches("programs[].");
+        let path = own(path);
         found.push((path.to_owned(), value.clone()));
     });
     found

@@ -26,6 +26,7 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         ("failed", failed()),
         ("many policies", many_policies()),
         ("live", live()),
+        ("inside", inside()),
     ];
     all.map(|(name, answer)| (name, with_own_metrics(answer)))
         .into()
@@ -38,6 +39,9 @@ pub fn with_own_metrics(mut answer: Answer) -> Answer {
     let named: BTreeSet<String> = named.cloned().collect();
     answer.metrics.retain(|name, _| named.contains(name));
     answer.programs = answer.programs.into_iter().map(with_own_metrics).collect();
+    answer.inside = answer
+        .inside
+        .map(|inside| Box::new(with_own_metrics(*inside)));
     answer
 }
 
@@ -220,6 +224,7 @@ pub fn circumstances() -> Circumstances {
             defrag: Some("madvise".to_owned()),
             page_bytes: 4096,
             huge_page_bytes: Some(2_097_152),
+            tunables: Default::default(),
         },
         rounds: 14,
         trials: 61,
@@ -306,6 +311,7 @@ fn bare(kind: SubjectKind, word: Word, baseline: &str) -> Answer {
         doubts: Vec::new(),
         next: vec![verbose("last")],
         circumstances: vec![circumstances()],
+        inside: None,
         programs: Vec::new(),
     }
 }
@@ -503,6 +509,27 @@ pub fn live() -> Answer {
         }),
         claims: vec![help],
         ..bare(SubjectKind::Live, Word::Help, "small")
+    }
+}
+
+/// A service whose whole starts are open, with a gain inside them.
+pub fn inside() -> Answer {
+    let periods = live();
+    let switchback = periods.switchback.clone().map(|it| Switchback {
+        pids: Vec::new(),
+        starts: 3,
+        cut: 0,
+        ..it
+    });
+    Answer {
+        inside: Some(Box::new(Answer {
+            subject: redis().subject,
+            choice: None,
+            next: Vec::new(),
+            switchback,
+            ..periods
+        })),
+        ..redis()
     }
 }
 

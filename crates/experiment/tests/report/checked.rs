@@ -7,7 +7,7 @@ use hugewise_experiment::run::answer::{
     Against, Answer, Claim, ClaimId, Doubt, Effect, NextStep, SubjectKind,
 };
 use hugewise_experiment::run::compare::{self, Comparison, Options, Table};
-use hugewise_experiment::run::record::{self, Line, Record};
+use hugewise_experiment::run::record::{self, Inside, Line, Record};
 use hugewise_experiment::run::report::{FORMAT, Report};
 use hugewise_text::{Style, to_text};
 use serde_json::Value;
@@ -27,6 +27,13 @@ fn by_file(name: &str, record: &Record) -> Record {
     let mut text = record::to_line(&Line::Header(record.header.clone()));
     for trial in &record.trials {
         text += &record::to_line(&Line::Trial(trial.clone()));
+    }
+    if let Some(inside) = &record.inside {
+        let plan = inside.header.plan.clone();
+        text += &record::to_line(&Line::Inside(Inside { plan }));
+        for period in &inside.trials {
+            text += &record::to_line(&Line::Period(period.clone()));
+        }
     }
     if let Some(end) = &record.end {
         text += &record::to_line(&Line::End(end.clone()));

@@ -14,6 +14,7 @@ mod documented;
 mod exports;
 mod figures;
 mod incomplete;
+mod inside;
 mod numbers;
 mod page;
 mod pages_alone;

@@ -8,16 +8,22 @@
 )]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare::{
     Change, Comparison, Control, PolicyAnswer, Scale, Statistic, Table, Verdict,
 };
-use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
+use hugewise_experiment::run::plan::service::{
+    CommandLine, Interleave, LoadPolicy, Service, StopSignal, Windows,
+};
+use hugewise_experiment::run::plan::{
+    Blocks, Bounds, HostMemory, JudgeBy, Live, Plan, Skip, Skipped, Work, live_policies,
+};
 use hugewise_experiment::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_experiment::run::policy::{Policy, Settings, Thp};
-use hugewise_experiment::run::record::{End, Header, Record, StopReason};
+use hugewise_experiment::run::record::{End, Header, Inside, Record, StopReason};
 use hugewise_experiment::run::trial::{
     Advice, Mark, Outcome, ProcessTree, ReadBack, Reading, Role, Trial,
 };
@@ -279,6 +285,7 @@ pub fn record_of(plan: Plan, arms: &[(Policy, Figures)], rounds: u32) -> Record 
         removals: Vec::new(),
         changes_of_means: Vec::new(),
         continuations: Vec::new(),
+        inside: None,
         warnings: Vec::new(),
     }
 }
@@ -593,4 +600,139 @@ pub fn clear_win() -> Record {
         ],
         12,
     )
+}
+
+/// A server under load whose starts differ by more than the effect, and periods inside three of its six starts that
+/// show 10 % more work with huge pages.
+pub fn inside_server() -> Record {
+    let plan = Plan {
+        command: vec!["redis-server --port {port}".to_owned()],
+        shell: true,
+        service: Some(Service {
+            ready: "tcp:{port}".parse().expect("good"),
+            ready_timeout: Duration::from_secs(60),
+            warm_up_load: None,
+            load: CommandLine::Line("redis-benchmark -p {port}".to_owned()),
+            load_policy: LoadPolicy::None,
+            stop_signal: StopSignal::default(),
+            stop_command: None,
+            grace: Duration::from_secs(10),
+            service_cpus: None,
+            load_cpus: None,
+            interleave: Interleave::Windows(Windows {
+                rounds_per_start: 2,
+                required: false,
+            }),
+        }),
+        ..plan(vec![Policy::as_is(), thp("thp=always", Thp::Always)])
+    };
+    let wall = [("wall_seconds", 4.05)];
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), with(&huge_pages(), &wall)),
+    ];
+    let mut record = record_of(plan, &arms, 12);
+    for trial in &mut record.trials {
+        let start = trial.round / 2;
+        trial.start = Some(start);
+        let wobble = [0.93, 1.08, 0.96, 1.05, 1.02, 0.95][start as usize];
+        let is_huge = trial.policy == "thp=always";
+        if let Some(Reading::Value { value }) = trial.readings.get("wall_seconds").cloned() {
+            let wobble = if is_huge { wobble } else { 1.0 };
+            let wall = Reading::of((value * wobble * 1e6).round() / 1e6);
+            trial.readings.insert("wall_seconds".to_owned(), wall);
+        }
+    }
+    record.begin_inside(Inside {
+        plan: periods_plan(),
+    });
+    let periods = periods();
+    let inside = record.inside.as_mut().expect("it has begun");
+    periods.into_iter().for_each(|period| inside.push(period));
+    record
+}
+
+/// The plan of periods in the starts of a server with 440 MiB.
+fn periods_plan() -> Plan {
+    Plan {
+        command: vec!["redis-server --port {port}".to_owned()],
+        shell: true,
+        bounds: Bounds {
+            threshold: 0.01,
+            precision: None,
+            warmup_rounds: 0,
+            min_rounds: 1,
+            max_rounds: 400,
+            max_time: Some(Duration::from_secs(10)),
+            least_rounds: None,
+        },
+        verdict_metric: "cpu_work_per_second".to_owned(),
+        judge_by: JudgeBy::Typical,
+        blocks: Blocks::Even,
+        live: Some(Live {
+            pids: Vec::new(),
+            cgroup: None,
+            work: Work {
+                source: "redis:{port}".to_owned(),
+                unit: "commands".to_owned(),
+            },
+            latency: None,
+            period_seconds: 0.5,
+            settle_seconds: 0.1,
+            huge_page_bytes: 2 << 20,
+            blocks: 220,
+            found_huge: 0,
+            left_out: 0,
+            skipped: vec![Skipped {
+                why: Skip::NotPresent,
+                blocks: 12,
+            }],
+            max_stall_seconds: 0.001,
+        }),
+        ..plan(live_policies().to_vec())
+    }
+}
+
+/// Nine rounds of them, three in each of three starts.
+fn periods() -> Vec<Trial> {
+    let switched = 440.0 * 1_048_576.0;
+    let small = vec![
+        ("cpu_work_per_second", 150_000.0),
+        ("work_per_second", 90_000.0),
+        ("processor_use_ratio", 0.6),
+        ("minor_faults_per_second", 0.0),
+        ("resident_bytes", 480.0 * 1_048_576.0),
+        ("switched_bytes", switched),
+        ("huge_anon_peak_bytes", 0.0),
+        ("huge_anon_begin_bytes", 0.0),
+        ("huge_anon_end_bytes", 0.0),
+        ("switch_seconds", 0.04),
+        ("longest_call_seconds", 0.0009),
+        ("sham_total", 0.0),
+    ];
+    let huge = with(
+        &small,
+        &[
+            ("cpu_work_per_second", 165_000.0),
+            ("work_per_second", 99_000.0),
+            ("huge_anon_peak_bytes", switched),
+            ("huge_anon_begin_bytes", switched),
+            ("huge_anon_end_bytes", switched),
+            ("switch_seconds", 0.16),
+        ],
+    );
+    let [small_policy, huge_policy] = live_policies();
+    let arms = [(small_policy, small), (huge_policy, huge)];
+    let mut trials = record_of(periods_plan(), &arms, 9).trials;
+    for trial in &mut trials {
+        trial.start = Some(2 * (trial.round / 3));
+        for name in ["cpu_work_per_second", "work_per_second"] {
+            if let Some(Reading::Value { value }) = trial.readings.get(name).cloned() {
+                let wobble = f64::from(trial.index * 7 % 11) * 0.002;
+                let wobbled = Reading::of((value * (1.0 + wobble)).round());
+                trial.readings.insert(name.to_owned(), wobbled);
+            }
+        }
+    }
+    trials
 }

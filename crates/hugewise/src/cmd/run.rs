@@ -16,7 +16,7 @@ use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::report::ReportFiles;
-use crate::experiment::rounds::LongRuns;
+use crate::experiment::rounds::{LongRuns, Switchbacks};
 use crate::experiment::stdin::{Input, with_input};
 use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
@@ -36,7 +36,8 @@ pub struct Arguments {
     /// Without it and with the usual policies, a command whose first run takes more than 10 s is measured inside
     /// its runs, if that is possible here: its memory is switched between huge and small pages in periods,
     /// as `hugewise live -- COMMAND` does. That shows the lasting effect in minutes, without the
-    /// cost of start-up and first touch.
+    /// cost of start-up and first touch. With --service such periods come in addition to whole
+    /// starts, inside the servers of the baseline, and take a third of the time at most.
     #[arg(long, hide_short_help = true, help_heading = "What to try")]
     whole_runs: bool,
 
@@ -89,6 +90,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
             swallowed.join(", ")
         ));
     }
+    let switchbacks = switchbacks(&root, &arguments, &arguments.output);
     let options = arguments.options.complete()?;
     let seed = unix_ms();
     if arguments.dry_run {
@@ -108,6 +110,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         stdin: input.as_ref(),
         report: report_files(&arguments.exports),
         scout: scout.as_deref(),
+        switchbacks: switchbacks.as_deref(),
         ..Files::default()
     };
     let plan = |host: &Host| options.plan(host, seed);
@@ -148,11 +151,24 @@ fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) ->
         .collect()
 }
 
+/// Returns what measures inside the servers, unless only whole starts are compared.
+fn switchbacks<'a>(
+    root: &'a Root,
+    arguments: &Arguments,
+    output: &Output,
+) -> Option<Box<dyn Switchbacks + 'a>> {
+    let is_asked = arguments.options.server.service.is_some() && !arguments.whole_runs;
+    let switchbacks = is_asked.then(|| inside::switchbacks(root, output));
+    switchbacks.flatten()
+}
+
 /// Adds rounds to a record.
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = records::find(named)?;
     let record = recorder::read(&path)?;
-    let made = made_by(&record)?.options;
+    let made = made_by(&record)?;
+    let switchbacks = switchbacks(root, &made, &arguments.output);
+    let made = made.options;
     continuation::check_command(&made.command, &arguments.options.command)?;
     let options = Options {
         limits: arguments.options.limits,
@@ -170,6 +186,7 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let beginning = (turn, beginning);
     let files = Files {
         report: report_files(&arguments.exports),
+        switchbacks: switchbacks.as_deref(),
         ..Files::default()
     };
     carry_out(root, &options, beginning, files, &arguments.output)

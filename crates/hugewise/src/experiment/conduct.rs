@@ -29,7 +29,7 @@ use super::progress::Telling;
 use super::recorder::{self, Recorder};
 use super::records;
 use super::report::{self, ReportFiles};
-use super::rounds::{self, Rounds, Scout};
+use super::rounds::{self, Rounds, Scout, Switchbacks};
 use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -51,6 +51,8 @@ pub struct Files<'a> {
     pub report: ReportFiles<'a>,
     /// What looks inside the first trial.
     pub scout: Option<&'a dyn Scout>,
+    /// What measures inside the servers.
+    pub switchbacks: Option<&'a dyn Switchbacks>,
 }
 
 /// Carries out a plan on this host, keeps the record, and reports.
@@ -191,6 +193,7 @@ fn measure(
     .in_state(fragmentation.as_ref())
     .telling(files.telling)
     .scouted(files.scout)
+    .inside(files.switchbacks)
     .run(&mut recorder, &mut machine);
     let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
     left.extend(changed_meanwhile(root, &header));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use hugewise_experiment::run::compare::first_answer;
 use hugewise_experiment::run::record;
 use hugewise_experiment::run::record::{
-    ChangeOfMeans, Continuation, End, Header, Line, Record, Removal,
+    ChangeOfMeans, Continuation, End, Header, Inside, Line, Record, Removal,
 };
 use hugewise_experiment::run::trial::Trial;
 use hugewise_linux::file::folder::Folder;
@@ -27,6 +27,31 @@ pub struct Recorder {
     place: Place,
     file: Option<File>,
     trouble: Option<anyhow::Error>,
+}
+
+/// The rows of one experiment, added one by one.
+pub trait Rows {
+    /// The record so far.
+    fn record(&self) -> &Record;
+
+    /// Adds a trial.
+    fn push(&mut self, trial: Trial);
+
+    /// Drops a policy that needs no more trials.
+    fn remove(&mut self, removal: Removal);
+
+    /// The number of the next trial.
+    fn next_index(&self) -> u32 {
+        let record = self.record();
+        let trials = record.trials.len() + record.cold.len();
+        u32::try_from(trials).unwrap_or(u32::MAX)
+    }
+}
+
+/// The periods inside the servers of a record.
+#[derive(Debug)]
+pub struct Periods<'a> {
+    recorder: &'a mut Recorder,
 }
 
 /// The location of a record: its folder, held open, and its name there.
@@ -108,10 +133,21 @@ impl Recorder {
         self.record.push(trial);
     }
 
+    /// Begins the experiment inside the servers.
+    pub fn begin_inside(&mut self, inside: Inside) {
+        self.append(&Line::Inside(inside.clone()));
+        self.record.begin_inside(inside);
+    }
+
+    /// The rows of the experiment inside the servers, once it has begun.
+    pub fn inside(&mut self) -> Option<Periods<'_>> {
+        let has_begun = self.record.inside.is_some();
+        has_begun.then_some(Periods { recorder: self })
+    }
+
     /// The number of the next trial.
     pub fn next_index(&self) -> u32 {
-        let trials = self.record.trials.len() + self.record.cold.len();
-        u32::try_from(trials).unwrap_or(u32::MAX)
+        Rows::next_index(self)
     }
 
     /// Drops a policy. The remaining ones may need fewer rounds.
@@ -179,6 +215,37 @@ impl Recorder {
             )));
         }
     }
+}
+
+impl Rows for Recorder {
+    fn record(&self) -> &Record {
+        self.record()
+    }
+
+    fn push(&mut self, trial: Trial) {
+        self.push(trial);
+    }
+
+    fn remove(&mut self, removal: Removal) {
+        self.remove(removal);
+    }
+}
+
+impl Rows for Periods<'_> {
+    fn record(&self) -> &Record {
+        let record = &self.recorder.record;
+        record.inside.as_deref().unwrap_or(record)
+    }
+
+    fn push(&mut self, trial: Trial) {
+        self.recorder.append(&Line::Period(trial.clone()));
+        if let Some(inside) = &mut self.recorder.record.inside {
+            inside.push(trial);
+        }
+    }
+
+    /// The next start measures it again, so nothing is dropped.
+    fn remove(&mut self, _: Removal) {}
 }
 
 fn create_new(path: &Path) -> Result<(Place, File)> {

@@ -9,6 +9,7 @@
 )]
 mod harness;
 mod program;
+mod servers;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;

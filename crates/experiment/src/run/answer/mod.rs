@@ -89,6 +89,9 @@ pub struct Answer {
     pub next: Vec<Next>,
     /// Where and how it was measured; two if two records are compared.
     pub circumstances: Vec<Circumstances>,
+    /// The lasting effect inside the servers, from periods under load; the claims above compare whole starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inside: Option<Box<Self>>,
     /// The answer for each program, if several are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Self>,
@@ -226,6 +229,7 @@ impl Answer {
             doubts: Vec::new(),
             next: Vec::new(),
             circumstances: Vec::new(),
+            inside: None,
             programs: Vec::new(),
         }
     }

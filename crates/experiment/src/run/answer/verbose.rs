@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::screen::judged::{label, tone};
 use super::screen::{chosen, head, listed, next, scope, table};
 use super::{Against, Answer, Claim, Row, words};
-use crate::text::document::{Block, Document, Field, Section};
+use crate::text::Tone;
+use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
 
@@ -13,7 +14,22 @@ use crate::text::number::quantity;
 pub(super) fn document(answer: &Answer) -> Document {
     let mut sections = vec![head(answer)];
     sections.extend(answer.programs.iter().flat_map(part));
-    sections.extend(claims(answer));
+    sections.extend(body(answer));
+    sections.extend(answer.inside.iter().flat_map(|inside| lasting(inside)));
+    Document::new(sections)
+}
+
+/// Returns the sections for the periods inside servers.
+fn lasting(inside: &Answer) -> Vec<Section> {
+    let headline = words::inside::headline(inside);
+    let heading = words::inside::heading(inside);
+    let first = Section::titled(heading).with(Paragraph::new(headline).tone(Tone::Strong));
+    std::iter::once(first).chain(body(inside)).collect()
+}
+
+/// Returns everything below the headline.
+fn body(answer: &Answer) -> Vec<Section> {
+    let mut sections = claims(answer);
     sections.push(metrics(answer));
     sections.push(closing(answer));
     sections.push(policies(answer));
@@ -23,7 +39,7 @@ pub(super) fn document(answer: &Answer) -> Document {
         let fields = words::circumstances::circumstances(it);
         Section::titled(words::CIRCUMSTANCES).with(fields)
     }));
-    Document::new(sections)
+    sections
 }
 
 /// Returns the sections for one program of several.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
 mod continuation;
+mod inside;
 mod mechanism;
 mod program;
 mod read;
@@ -16,6 +17,7 @@ mod write;
 
 pub use cold::{COLD_REST, FIRST_WAIT, IdleRun};
 pub use continuation::Continuation;
+pub use inside::{Inside, live_realisations};
 pub use mechanism::ChangeOfMeans;
 pub use read::parse;
 pub use redact::{Private, Removed, redact};
@@ -46,6 +48,8 @@ pub struct Record {
     pub changes_of_means: Vec<ChangeOfMeans>,
     /// Rounds added later. The bounds of the plan are those of the last continuation.
     pub continuations: Vec<Continuation>,
+    /// The experiment inside the servers, if their pages were switched under load: its trials are periods.
+    pub inside: Option<Box<Self>>,
     /// How it ended; `None` if the record was cut off.
     pub end: Option<End>,
     /// Notes on the state of the file, for example that its last line was torn.
@@ -83,6 +87,7 @@ impl Record {
             removals: Vec::new(),
             changes_of_means: Vec::new(),
             continuations: Vec::new(),
+            inside: None,
             end: None,
             warnings: Vec::new(),
         }
@@ -333,6 +338,10 @@ pub enum Line {
     Means(ChangeOfMeans),
     /// Rounds are added.
     Continue(Continuation),
+    /// The experiment inside the servers begins.
+    Inside(Inside),
+    /// One per period of that experiment.
+    Period(Trial),
     /// The last.
     End(End),
 }

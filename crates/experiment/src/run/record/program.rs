@@ -47,6 +47,7 @@ impl Record {
             removals: removals.collect(),
             changes_of_means: changes.collect(),
             continuations: self.continuations.clone(),
+            inside: None,
             end: self.end.clone(),
             warnings: Vec::new(),
         }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{ChangeOfMeans, Continuation, End, Header, Line, Record, Removal};
+use super::{ChangeOfMeans, Continuation, End, Header, Inside, Line, Record, Removal};
 use crate::base::geometry;
 use crate::base::jsonl::{self, LineError};
 use crate::run::trial::Trial;
@@ -27,7 +27,7 @@ pub fn parse(bytes: &[u8]) -> Result<Record, LineError> {
         let (number, line) = line?;
         match line {
             Some(mut line) => {
-                if let Line::Trial(trial) = &mut line {
+                if let Line::Trial(trial) | Line::Period(trial) = &mut line {
                     names.share(&mut trial.readings);
                 }
                 append(&mut record, line).map_err(|error| LineError::misplaced(number, error))?;
@@ -86,6 +86,17 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
             check_policy(record, &change.policy, "another means of")?;
             check_round(record, change.round)?;
             record.change_means(change);
+        }
+        Line::Inside(_) if record.inside.is_some() => {
+            return Err("a second begin inside the servers".to_owned());
+        }
+        Line::Inside(inside) => record.begin_inside(inside),
+        Line::Period(trial) => {
+            let inside = record.inside.as_mut();
+            let inside = inside.ok_or("a period before `inside`")?;
+            check_policy(inside, &trial.policy, "a period of")?;
+            check_round(inside, trial.round)?;
+            inside.push(trial);
         }
         Line::End(end) => record.end = Some(end),
     }
@@ -161,9 +172,13 @@ impl<'de> Visitor<'de> for LineVisitor {
             "drop" => Removal::deserialize(rest).map(Line::Drop),
             "means" => ChangeOfMeans::deserialize(rest).map(Line::Means),
             "continue" => Continuation::deserialize(rest).map(Line::Continue),
+            "inside" => Inside::deserialize(rest).map(Line::Inside),
+            "period" => Trial::deserialize(rest).map(Line::Period),
             "end" => End::deserialize(rest).map(Line::End),
             other => {
-                let known = &["trial", "drop", "means", "continue", "end"];
+                let known = &[
+                    "trial", "drop", "means", "continue", "inside", "period", "end",
+                ];
                 Err(A::Error::unknown_variant(other, known))
             }
         }

@@ -15,6 +15,9 @@ pub fn to_line(line: &Line) -> String {
         Line::Trial(trial) if !is_finite(trial) => {
             jsonl::to_line(&Line::Trial(made_finite(trial.clone())))
         }
+        Line::Period(trial) if !is_finite(trial) => {
+            jsonl::to_line(&Line::Period(made_finite(trial.clone())))
+        }
         _ => jsonl::to_line(line),
     }
 }

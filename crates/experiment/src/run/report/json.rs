@@ -32,6 +32,12 @@ pub(super) fn json(report: &Report<'_>) -> String {
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
     }
+    if let Some(inside) = &report.record.inside {
+        object["inside"] = json!({
+            "plan": value(&inside.header.plan),
+            "trials": trials(inside, &inside.trials),
+        });
+    }
     if !report.record.removals.is_empty() {
         object["dropped"] = value(&report.record.removals);
     }

@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 
 use crate::cmd::live;
 use crate::exit::{self, Exit};
-use crate::experiment::rounds::{LongRuns, Scout};
+use crate::experiment::rounds::{LongRuns, Scout, Switchbacks};
 use crate::interrupt::Interrupt;
 use crate::options::{Options, PageFile};
 use crate::output::Output;
@@ -21,6 +21,11 @@ const TIME: Duration = Duration::from_secs(120);
 /// Returns the scout of switchbacks.
 pub fn scout(root: &Root) -> Option<Box<dyn Scout + '_>> {
     Some(Box::new(live::Inside::new(root)))
+}
+
+/// Returns what measures inside the servers.
+pub fn switchbacks<'a>(root: &'a Root, output: &Output) -> Option<Box<dyn Switchbacks + 'a>> {
+    Some(Box::new(live::InsideStarts::new(root, output)))
 }
 
 /// Measures inside the runs of a program, after its first trial.

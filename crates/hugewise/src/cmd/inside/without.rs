@@ -6,12 +6,17 @@ use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 
 use crate::exit::Exit;
-use crate::experiment::rounds::{LongRuns, Scout};
+use crate::experiment::rounds::{LongRuns, Scout, Switchbacks};
 use crate::options::{Options, PageFile};
 use crate::output::Output;
 
 /// Returns no scout.
 pub fn scout(_: &Root) -> Option<Box<dyn Scout>> {
+    None
+}
+
+/// Returns nothing.
+pub fn switchbacks(_: &Root, _: &Output) -> Option<Box<dyn Switchbacks>> {
     None
 }
 

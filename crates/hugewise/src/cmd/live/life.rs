@@ -1,5 +1,7 @@
 //! One life of what is measured. An experiment that starts a program has several, one after the other.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -23,9 +25,17 @@ pub(super) struct Life<'a> {
     pub session: Session<'a>,
     /// The number of the start of the program; `None` for processes that ran before the experiment.
     pub start: Option<u32>,
+    /// Set once its load runs no more; `None` if it needs none.
+    pub unloaded: Option<Arc<AtomicBool>>,
 }
 
 impl Life<'_> {
+    /// Returns true if the load that it needs runs no more.
+    pub(super) fn is_idle(&self) -> bool {
+        let flag = self.unloaded.as_ref();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
     /// Returns the period of a program that is started for the experiment: the shortest that its source allows, if
     /// switching takes half of the time at most. Its work changes with its input, and nobody waits for it.
     pub(super) fn period(&self, calibration: &Calibration) -> Option<Duration> {
@@ -58,6 +68,7 @@ impl<'a> Life<'a> {
             },
             session,
             start: None,
+            unloaded: None,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, anyhow};
 use clap::Args;
 use hugewise_base::units::{bytes_text, parse_duration, parse_size};
 use hugewise_linux::live::{CpuUsage, Halt};
@@ -35,6 +35,7 @@ mod program;
 mod rounds;
 mod session;
 mod sites;
+mod starts;
 mod unit;
 mod work;
 
@@ -42,7 +43,9 @@ use by::By;
 use life::Life;
 use program::Program;
 use rounds::Cast;
+pub use starts::InsideStarts;
 use unit::Unit;
+use work::Counter;
 
 /// Flags of `live`.
 #[derive(Debug, Args)]
@@ -253,24 +256,37 @@ const LEAST_SHARE: f64 = 0.25;
 
 impl Scout for Inside<'_> {
     fn look(&self) -> Result<String, String> {
-        let text = |error: Error| format!("{error:#}");
-        let looked = program::look(self.root, std::process::id()).map_err(text)?;
-        if looked.blocks == 0 {
-            return Err("no memory can be switched".to_owned());
-        }
-        let unit = Unit::open(self.root, &looked.pids).map_err(text)?;
-        let resident = CpuUsage::read(self.root, &looked.pids).resident_pages * unit.page_bytes;
-        let switched = looked.blocks * unit.huge_bytes;
-        if (switched as f64) < LEAST_SHARE * resident as f64 {
-            return Err(format!(
-                "only {} of {} can be switched",
-                bytes_text(switched),
-                bytes_text(resident)
-            ));
-        }
-        let counter = work::fitting(self.root, &unit, work::Kind::Program).map_err(text)?;
+        let opened = opened(self.root, std::process::id(), work::Kind::Program, u64::MAX);
+        let (_, counter) = opened.map_err(|error| format!("{error:#}"))?;
         Ok(counter.source().to_string())
     }
+}
+
+/// Opens the processes below one whose memory can be switched, and the count of their work. At most `most` bytes are
+/// switched.
+///
+/// # Errors
+/// They are too small a part of the memory, or nothing counts their work.
+fn opened(root: &Root, ancestor: u32, kind: work::Kind, most: u64) -> Result<(Unit, Counter)> {
+    let looked = program::look(root, ancestor)?;
+    if looked.blocks == 0 {
+        let why = looked
+            .why
+            .map_or_else(String::new, |why| format!(": {why}"));
+        return Err(anyhow!("no memory can be switched{why}"));
+    }
+    let unit = Unit::open(root, &looked.pids)?;
+    let resident = CpuUsage::read(root, &looked.pids).resident_pages * unit.page_bytes;
+    let switched = (looked.blocks * unit.huge_bytes).min(most);
+    if (switched as f64) < LEAST_SHARE * resident as f64 {
+        return Err(anyhow!(
+            "only {} of {} can be switched",
+            bytes_text(switched),
+            bytes_text(resident)
+        ));
+    }
+    let counter = work::fitting(root, &unit, kind)?;
+    Ok((unit, counter))
 }
 
 impl Arguments {
@@ -306,6 +322,15 @@ impl Arguments {
             page,
             demands: options.demands.clone(),
             output,
+        }
+    }
+
+    /// Returns the flags of the periods inside a server of `run --service`.
+    fn of_server(options: &Options, max_time: Duration, output: Output) -> Self {
+        let page = PageFile::default();
+        Self {
+            work: None,
+            ..Self::of_run(options, Source::Io, max_time, None, page, output)
         }
     }
 

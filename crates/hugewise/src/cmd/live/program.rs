@@ -231,7 +231,7 @@ pub(super) struct Looked {
     /// Its blocks.
     pub blocks: u64,
     /// Why the last process without has none.
-    why: Option<String>,
+    pub why: Option<String>,
 }
 
 /// Looks at all processes below one.

@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct;
 use crate::experiment::progress::{Audience, Progress, Telling};
-use crate::experiment::recorder::Recorder;
+use crate::experiment::recorder::{Recorder, Rows};
 use crate::experiment::report::ReportFiles;
 use crate::experiment::rounds::so_far_text;
 use crate::interrupt::Interrupt;
@@ -68,7 +68,10 @@ pub(super) fn run(
     let seed = arguments.seed.unwrap_or_else(unix_ms);
     let times = cast.calibrated(root, arguments, seed, stop)?;
     let Cast { life, program } = cast;
-    let plan = plan(&life, arguments, times, seed);
+    let plan = Plan {
+        verdict_metric: verdict_metric(program.as_ref()).name().to_owned(),
+        ..plan(&life, arguments, times, seed)
+    };
     tell(&life, &plan, arguments);
     let header = conduct::header(paths::host(root)?, plan.clone(), realisations(&plan));
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
@@ -77,23 +80,9 @@ pub(super) fn run(
         false => Audience::of_stderr(),
     };
     let progress = Progress::begin(audience, Telling::Rows);
-    let mut rounds = Rounds {
-        root,
-        life,
-        program,
-        arguments,
-        courses: Courses::default(),
-        cut: 0,
-        left: Vec::new(),
-        lengths: Lengths {
-            settle: Duration::from_secs_f64(times.settle),
-            period: Duration::from_secs_f64(times.period),
-        },
-        until: began + arguments.max_time(),
-        measuring: Instant::now(),
-        stop,
-        progress: &progress,
-    };
+    let parts = (life, program);
+    let until = began + arguments.max_time();
+    let mut rounds = Rounds::new(root, parts, arguments, (&plan, until), stop, &progress);
     let reason = rounds.all(&plan, &mut recorder);
     progress.finish();
     let left = rounds.end();
@@ -145,7 +134,7 @@ impl Cast<'_> {
 }
 
 /// Sets the times by the first seconds, and leaves out the blocks that there is no time for.
-fn calibrated(
+pub(super) fn calibrated(
     root: &Root,
     life: &mut Life<'_>,
     arguments: &Arguments,
@@ -230,7 +219,8 @@ fn realisations(plan: &Plan) -> BTreeMap<String, Realisation> {
         .collect()
 }
 
-fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan {
+/// The plan of the periods in a life.
+pub(super) fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan {
     let Life {
         unit,
         sources,
@@ -260,7 +250,7 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
             max_time: Some(arguments.max_time()),
             least_rounds: None,
         },
-        verdict_metric: verdict_metric(life).name().to_owned(),
+        verdict_metric: LiveMetric::CpuWorkPerSecond.name().to_owned(),
         // A single period may meet anything that the load does; the usual one is the question.
         judge_by: JudgeBy::Typical,
         printed: Vec::new(),
@@ -295,8 +285,8 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
 }
 
 /// The metric that decides. A program that is started again works through the same input.
-fn verdict_metric(life: &Life<'_>) -> LiveMetric {
-    match life.start {
+fn verdict_metric(program: Option<&Program<'_>>) -> LiveMetric {
+    match program {
         Some(_) => LiveMetric::SameInputPerSecond,
         None => LiveMetric::CpuWorkPerSecond,
     }
@@ -340,7 +330,8 @@ fn tell(life: &Life<'_>, plan: &Plan, arguments: &Arguments) {
     }
 }
 
-struct Rounds<'a, 'b> {
+/// The rounds of periods.
+pub(super) struct Rounds<'a, 'b> {
     root: &'a Root,
     life: Life<'b>,
     program: Option<Program<'b>>,
@@ -358,19 +349,53 @@ struct Rounds<'a, 'b> {
     progress: &'a Progress,
 }
 
-impl Rounds<'_, '_> {
-    fn all(&mut self, plan: &Plan, recorder: &mut Recorder) -> Result<StopReason> {
-        for round in 0..plan.bounds.max_rounds {
-            if let Some(reason) = self.round(plan, round, recorder)? {
+impl<'a, 'b> Rounds<'a, 'b> {
+    /// Prepares rounds of a plan until a time, in a life and in those that a program gives next.
+    pub(super) fn new(
+        root: &'a Root,
+        (life, program): (Life<'b>, Option<Program<'b>>),
+        arguments: &'a Arguments,
+        (plan, until): (&Plan, Instant),
+        stop: &'a Interrupt,
+        progress: &'a Progress,
+    ) -> Self {
+        let seconds = |of: fn(&Live) -> f64| {
+            let seconds = plan.live.as_ref().map_or(0.0, of);
+            Duration::from_secs_f64(seconds)
+        };
+        Self {
+            root,
+            life,
+            program,
+            arguments,
+            courses: Courses::default(),
+            cut: 0,
+            left: Vec::new(),
+            lengths: Lengths {
+                settle: seconds(|it| it.settle_seconds),
+                period: seconds(|it| it.period_seconds),
+            },
+            until,
+            measuring: Instant::now(),
+            stop,
+            progress,
+        }
+    }
+
+    /// Measures rounds after those of the record, until it is decided or the time is over.
+    pub(super) fn all(&mut self, plan: &Plan, rows: &mut impl Rows) -> Result<StopReason> {
+        let first = rows.record().next_round();
+        for round in first..plan.bounds.max_rounds {
+            if let Some(reason) = self.round(plan, round, rows)? {
                 return Ok(reason);
             }
-            if !has_grown(recorder.record()) {
+            if !has_grown(rows.record()) {
                 return Err(self.no_growth());
             }
-            let left = self.rounds_left(round + 1, plan);
-            let so_far = compare::progress(recorder.record(), left).map_err(crate::exit::usage)?;
+            let left = self.rounds_left(round, first, plan);
+            let so_far = compare::progress(rows.record(), left).map_err(crate::exit::usage)?;
             for removal in so_far.drops.clone() {
-                recorder.remove(removal);
+                rows.remove(removal);
             }
             if let Some(reason) = so_far.stop {
                 return Ok(reason);
@@ -378,7 +403,7 @@ impl Rounds<'_, '_> {
             if left == 0 {
                 return Ok(StopReason::MaxTime);
             }
-            self.tell_so_far(recorder)?;
+            self.tell_so_far(rows.record())?;
         }
         Ok(StopReason::MaxRounds)
     }
@@ -389,12 +414,12 @@ impl Rounds<'_, '_> {
         &mut self,
         plan: &Plan,
         round: u32,
-        recorder: &mut Recorder,
+        rows: &mut impl Rows,
     ) -> Result<Option<StopReason>> {
         loop {
             let mut measured = Vec::new();
-            let next = recorder.next_index();
-            let record = recorder.record();
+            let next = rows.next_index();
+            let record = rows.record();
             let slots = plan.round(round, |policy| record.is_run(policy, round));
             let ended = self.periods(plan, round, (slots, next), &mut measured);
             if ended == Some(StopReason::ProcessEnded) && self.program.is_some() {
@@ -405,7 +430,7 @@ impl Rounds<'_, '_> {
                     reason => return Ok(reason),
                 }
             }
-            self.keep(measured, recorder);
+            self.keep(measured, rows);
             return Ok(ended);
         }
     }
@@ -449,6 +474,9 @@ impl Rounds<'_, '_> {
                 Ok(trial) => trial,
                 Err(halt) => return Some(reason(&halt)),
             };
+            if self.life.is_idle() {
+                return Some(StopReason::ProcessEnded);
+            }
             let broken = self.life.guards.broken_by(&trial);
             measured.push(trial);
             if let Some((guard, value)) = broken {
@@ -462,7 +490,7 @@ impl Rounds<'_, '_> {
     }
 
     /// Records the periods of a round, with the number of those that were cut before.
-    fn keep(&mut self, measured: Vec<Trial>, recorder: &mut Recorder) {
+    fn keep(&mut self, measured: Vec<Trial>, rows: &mut impl Rows) {
         let cut = LiveMetric::CutTotal.name();
         for mut trial in measured {
             trial.start = self.life.start;
@@ -472,7 +500,7 @@ impl Rounds<'_, '_> {
                 let cut_before = Reading::of(f64::from(std::mem::take(&mut self.cut)));
                 trial.readings.insert(cut.to_owned(), cut_before);
             }
-            recorder.push(trial);
+            rows.push(trial);
         }
     }
 
@@ -501,7 +529,7 @@ impl Rounds<'_, '_> {
     }
 
     /// Ends the program, and puts everything back. Returns what is not as it was found, in words.
-    fn end(mut self) -> Vec<String> {
+    pub(super) fn end(mut self) -> Vec<String> {
         drop(self.program);
         self.left.extend(self.life.session.end());
         self.left
@@ -531,17 +559,17 @@ impl Rounds<'_, '_> {
         }
     }
 
-    /// How many more rounds there is time for.
-    fn rounds_left(&self, done: u32, plan: &Plan) -> u32 {
-        let round = self.measuring.elapsed() / done.max(1);
+    /// How many more rounds there is time for, after `round`.
+    fn rounds_left(&self, round: u32, first: u32, plan: &Plan) -> u32 {
+        let done = round + 1;
+        let round = self.measuring.elapsed() / (done - first);
         let left = self.until.saturating_duration_since(Instant::now());
         let fit = left.as_secs_f64() / round.as_secs_f64().max(1e-3);
         (fit as u32).min(plan.bounds.max_rounds - done)
     }
 
-    fn tell_so_far(&self, recorder: &Recorder) -> Result<()> {
+    fn tell_so_far(&self, record: &Record) -> Result<()> {
         let left = Some(self.until.saturating_duration_since(Instant::now()));
-        let record = recorder.record();
         self.progress.round_over(left, || {
             let rows = match self.life.session.sites() {
                 [] => compare::running(record).map_err(crate::exit::usage)?,

@@ -33,6 +33,7 @@ mod cold;
 mod duration;
 mod hold;
 mod hooks;
+mod inside;
 mod long_runs;
 mod mechanism;
 mod observe;
@@ -44,6 +45,7 @@ mod trial;
 mod warm_up;
 
 use hold::Hold;
+pub use inside::{LoadedServer, Switchbacks};
 pub use long_runs::{LongRuns, Scout};
 use pace::{Pace, stop};
 use progress_text::CONTROL;
@@ -93,6 +95,10 @@ pub struct Rounds<'a> {
     telling: Telling,
     /// Looks inside the first trial if it is long.
     scout: Option<&'a dyn Scout>,
+    /// Measures inside the servers.
+    switchbacks: Option<&'a dyn Switchbacks>,
+    /// The periods inside the servers so far.
+    so_far: RefCell<inside::SoFar>,
 }
 
 /// The position of a trial in the experiment.
@@ -163,6 +169,8 @@ impl<'a> Rounds<'a> {
             plan_told: Cell::new(false),
             telling: Telling::default(),
             scout: None,
+            switchbacks: None,
+            so_far: RefCell::default(),
             audience: match quiet {
                 true => Audience::Nobody,
                 false => Audience::of_stderr(),
@@ -208,6 +216,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<StopReason> {
         *self.pace.borrow_mut() = Pace::begin();
         let reason = self.all_rounds(recorder, machine, progress)?;
+        self.after_rounds(reason, recorder, machine, progress)?;
         let plan = &recorder.record().header.plan.clone();
         self.cold_trials(plan, recorder, machine, progress, reason)
     }
@@ -235,6 +244,9 @@ impl<'a> Rounds<'a> {
                 Flow::Go => {}
                 Flow::Stop => return Ok(StopReason::Interrupted),
                 Flow::TimeOver => return Ok(StopReason::MaxTime),
+            }
+            if self.after_round(round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
             }
             if round == first {
                 self.settle_clashes(round + 1, recorder, progress)?;
@@ -267,7 +279,8 @@ impl<'a> Rounds<'a> {
         if let Some(reason) = stop(recorder.record(), &so_far) {
             return Ok(Some(reason));
         }
-        let kept = self.kept_for_cold_trials(recorder.record(), round + 1)?;
+        let kept = self.kept_for_cold_trials(recorder.record(), round + 1)?
+            + self.kept_for_periods(recorder.record());
         let next = Next {
             round: round + 1,
             done: so_far.rounds,

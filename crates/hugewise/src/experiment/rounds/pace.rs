@@ -27,7 +27,7 @@ pub(super) struct Pace {
     measuring: Option<Instant>,
     /// Measured trials.
     trials: u32,
-    /// The total time of server starts since then.
+    /// The total time of server starts since then, and of periods inside servers.
     starts: Duration,
     /// The time of the last start of all servers.
     last_start: Duration,
@@ -67,6 +67,13 @@ impl Pace {
         self.rounds_per_start = rounds;
         if self.measuring.is_some() {
             self.starts += self.last_start;
+        }
+    }
+
+    /// Notes periods inside a server, which are not part of any trial.
+    pub(super) fn switched_inside(&mut self, took: Duration) {
+        if self.measuring.is_some() {
+            self.starts += took;
         }
     }
 

@@ -80,6 +80,17 @@ impl Servers {
         Ok(observed)
     }
 
+    /// Returns true if the servers are restarted after a round.
+    pub(super) fn ends_with(&self, round: u32) -> bool {
+        self.windows.begins_at(round + 1)
+    }
+
+    /// The running server of a slot.
+    pub(super) fn server_of(&self, slot: Slot) -> Option<&LiveServer> {
+        let server = self.slots.iter().find(|it| it.slot == slot)?;
+        server.live.as_ref().ok()
+    }
+
     /// The memory of each running server, in bytes.
     fn memory(&self, root: &Root) -> Vec<u64> {
         let live = self.slots.iter().filter_map(|it| it.live.as_ref().ok());
@@ -198,7 +209,12 @@ impl Rounds<'_> {
     }
 
     /// Starts a server under its policy.
-    fn started(&self, header: &Header, place: Place, machine: &mut Machine) -> Result<Start> {
+    pub(super) fn started(
+        &self,
+        header: &Header,
+        place: Place,
+        machine: &mut Machine,
+    ) -> Result<Start> {
         let policy = &header.plan.policies[place.slot.policy].name;
         let applied = machine.apply(&header.realisations[policy]);
         let applied = applied

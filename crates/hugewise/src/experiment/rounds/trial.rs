@@ -120,7 +120,7 @@ impl Rounds<'_> {
 
     /// Prepares a trial: `--prepare`, then the state of free memory. This happens outside the measurement and before
     /// the policy is applied, because the policy may forbid huge pages.
-    fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
+    pub(super) fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
         match role {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hugewise_experiment::run::plan::service::Places;
 
-use super::{Attempt, Halt, Server, ServerEnd, Stage, TRIES};
+use super::{Attempt, Halt, Server, ServerEnd, Stage, SteadyLoad, TRIES};
 use crate::collect::TrialObservation;
 use crate::collect::pools::{self, Pools};
 use crate::collect::sampler::Sampler;
@@ -16,6 +16,7 @@ use crate::proc::meminfo;
 use crate::proc::smaps_rollup::read_smaps_rollup;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_descendants;
+use crate::spawn::Output;
 use crate::sys::cgroup::read_memory_group;
 
 /// Returns the memory available to programs, in bytes: that of the machine, or less if a cgroup has a limit. The page
@@ -63,6 +64,21 @@ impl LiveServer {
     #[must_use]
     pub fn keeper(&self) -> u32 {
         self.server.running.keeper()
+    }
+
+    /// Returns its `{port}`.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.places.port
+    }
+
+    /// Begins a load that is started again whenever it ends. Nothing is observed.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub fn keep_loaded(&self, stage: Stage<'_>) -> Result<SteadyLoad> {
+        let attempt = Attempt::at(stage, self.places.clone(), self.dir.clone());
+        SteadyLoad::begin(attempt.beside(&stage.service.plan.load, Output::Discard))
     }
 
     /// Returns the memory of its processes in bytes: shared memory counts once, pools do not count.

@@ -28,10 +28,12 @@ mod ready;
 mod server;
 mod service_trial;
 mod side_commands;
+mod steady_load;
 mod window;
 
 pub use live::{LiveServer, available_bytes};
 use server::Server;
+pub use steady_load::SteadyLoad;
 use window::Window;
 
 /// A server and its load.

@@ -24,6 +24,7 @@ mod claims;
 mod commands;
 mod doubts;
 mod idle;
+mod inside;
 mod next;
 pub(crate) mod pages;
 mod plain;
@@ -99,6 +100,7 @@ pub fn answer(source: &Source<'_>) -> Answer {
         doubts,
         next,
         circumstances: circumstances::circumstances(source),
+        inside: inside::inside(source),
         programs: programs(source),
         claims,
     }

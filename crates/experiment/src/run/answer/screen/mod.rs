@@ -136,11 +136,16 @@ fn compose(answer: &Answer, width: usize, room: Room) -> Document {
     let mut sections = vec![head(answer)];
     let programs = answer.programs.iter();
     sections.extend(programs.map(|part| program(part, &names, room.judged, width)));
+    let mut judged = judged::section(answer, &names, room.judged, width);
+    let inside = answer.inside.as_ref();
+    judged.heading = inside.map(|_| words::inside::WHOLE_STARTS.to_owned());
     let tables = [
-        judged::section(answer, &names, room.judged, width),
-        table::section(answer, &names, room.rows, width),
+        Some(judged),
+        Some(table::section(answer, &names, room.rows, width)),
+        inside.map(|it| lasting(it, &names, room.judged, width)),
     ];
-    sections.extend(tables.into_iter().filter(|it| !it.blocks.is_empty()));
+    let tables = tables.into_iter().flatten();
+    sections.extend(tables.filter(|it| !it.blocks.is_empty()));
     let legend = names.legend(&sections);
     if let (Some(last), false) = (sections.last_mut(), legend.is_empty()) {
         last.push(Block::Notes(legend));
@@ -165,11 +170,28 @@ fn program(answer: &Answer, names: &Names, room: Judged, width: usize) -> Sectio
     section
 }
 
+/// Returns the rows of the periods inside servers.
+fn lasting(inside: &Answer, names: &Names, room: Judged, width: usize) -> Section {
+    // The note on the intervals appears once, below the rows of whole starts.
+    let room = Judged {
+        scope: Scope::InDetails,
+        ..room
+    };
+    let mut section = judged::section(inside, names, room, width);
+    section.heading = Some(words::inside::heading(inside));
+    let memory = inside.switchback.iter().map(words::switchback::memory);
+    section.push(Block::Notes(memory.collect()));
+    section
+}
+
 /// Returns the headline and the commands.
 pub(super) fn head(answer: &Answer) -> Section {
     let mut section = Section::default();
     for sentence in words::headline::headline(answer) {
         section.push(Paragraph::new(sentence).tone(Tone::Strong));
+    }
+    if let Some(inside) = &answer.inside {
+        section.push(Paragraph::new(words::inside::headline(inside)).tone(Tone::Strong));
     }
     if answer.subject.kind != SubjectKind::Programs {
         section.blocks.extend(to_do(answer).blocks);
@@ -252,7 +274,11 @@ pub(super) fn chosen(answer: &Answer) -> Option<Field> {
 /// Returns the memory and the kind of effect in the answer about a running process.
 pub(super) fn scope(answer: &Answer) -> Option<Field> {
     let switchback = answer.switchback.as_ref()?;
-    let text = words::switchback::scope(switchback);
+    let text = match answer.subject.kind {
+        // Whole starts are in the same report.
+        SubjectKind::Service => words::switchback::memory(switchback),
+        _ => words::switchback::scope(switchback),
+    };
     Some(Field::new(words::SCOPE, text))
 }
 

@@ -20,6 +20,7 @@ pub(super) mod circumstances;
 pub(super) mod doubt;
 mod figure;
 pub(super) mod headline;
+pub(super) mod inside;
 mod reach;
 pub(super) mod switchback;
 

@@ -8,15 +8,20 @@ use crate::text::number::{counted, percent, quantity};
 
 /// Returns the memory and the effect that the answer covers.
 pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
+    format!(
+        "{}; `run --whole-runs` also measures start-up, first touch and added memory",
+        memory(it)
+    )
+}
+
+/// Returns the memory that the effect covers.
+pub(in crate::run::answer) fn memory(it: &Switchback) -> String {
     let switched = bytes(it.switched_bytes);
     let share = it
         .share
         .map(|share| format!(" ({} % of it)", percent(share.min(1.0))));
     let share = share.unwrap_or_default();
-    format!(
-        "lasting effect on {switched} of memory in use{share}; `run --whole-runs` also \
-         measures start-up, first touch and added memory"
-    )
+    format!("lasting effect on {switched} of memory in use{share}")
 }
 
 /// Returns the details.
@@ -79,10 +84,14 @@ fn periods(it: &Switchback) -> String {
         0 => String::new(),
         cut => format!("{cut} cut by the end of the program"),
     };
+    let shams = match it.shams {
+        1 => "1 placebo switch".to_owned(),
+        shams => format!("{shams} placebo switches"),
+    };
     joined([
         format!("{} each", seconds(it.period_seconds)),
         format!("{} after the switch", seconds(it.settle_seconds)),
-        counted(it.shams.into(), "placebo switch"),
+        shams,
         cut,
     ])
 }

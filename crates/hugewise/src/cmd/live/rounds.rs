@@ -257,7 +257,7 @@ fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u64) -> Plan
             },
             max_rounds,
             max_time: Some(arguments.max_time()),
-            least_rounds: None,
+            least_rounds: sites::least_rounds(session.sites()),
         },
         verdict_metric: LiveMetric::CpuWorkPerSecond.name().to_owned(),
         // A single period may meet anything that the load does; the usual one is the question.
@@ -364,7 +364,8 @@ impl Rounds<'_, '_> {
             if let Some(reason) = so_far.stop {
                 return Ok(reason);
             }
-            if left == 0 {
+            let is_due = |least: u32| round + 1 < least;
+            if left == 0 && !plan.bounds.least_rounds.is_some_and(is_due) {
                 return Ok(StopReason::MaxTime);
             }
             self.tell_so_far(recorder)?;

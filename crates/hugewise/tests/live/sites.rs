@@ -40,7 +40,8 @@ fn the_mapping_whose_pages_matter_is_named() {
     let out = case.path("record.jsonl");
     let out = out.to_str().expect("text");
     // With a period of ours no block is left out, however busy the machine is.
-    let flags = ["--max-time", "60s", "--period", "500ms", "--out", out];
+    let flags = ["--max-time", "5m", "--max-rounds", "6", "--period", "500ms"];
+    let flags = [&flags[..], &["--out", out]].concat();
     let output = live(&case, &steady, &flags);
     assert!(output.status.success(), "{output:?}");
     let found = json(&output);
@@ -87,7 +88,8 @@ fn each_period_has_the_pages_of_its_row() {
     let steady = Steady::begin(&case, "stream", &["--second", "idle"]);
     let out = case.path("record.jsonl");
     let out = out.to_str().expect("text");
-    let flags = ["--period", "100ms", "--max-rounds", "2", "--out", out];
+    let flags = ["--period", "100ms", "--max-rounds", "2", "--max-time", "5m"];
+    let flags = [&flags[..], &["--out", out]].concat();
     let output = live(&case, &steady, &flags);
     assert!(output.status.success(), "{output:?}");
     let lines = lines(out);

@@ -248,7 +248,7 @@ pub(super) fn plan(life: &Life<'_>, arguments: &Arguments, times: Times, seed: u
             },
             max_rounds,
             max_time: Some(arguments.max_time()),
-            least_rounds: None,
+            least_rounds: sites::least_rounds(session.sites()),
         },
         verdict_metric: LiveMetric::CpuWorkPerSecond.name().to_owned(),
         // A single period may meet anything that the load does; the usual one is the question.
@@ -400,7 +400,8 @@ impl<'a, 'b> Rounds<'a, 'b> {
             if let Some(reason) = so_far.stop {
                 return Ok(reason);
             }
-            if left == 0 {
+            let is_due = |least: u32| round + 1 < least;
+            if left == 0 && !plan.bounds.least_rounds.is_some_and(is_due) {
                 return Ok(StopReason::MaxTime);
             }
             self.tell_so_far(rows.record())?;

@@ -118,6 +118,11 @@ pub(super) fn order(sites: &[SwitchedSite]) -> Order {
     })
 }
 
+/// Returns the fewest rounds of a design: one alone does not show the noise.
+pub(super) fn least_rounds(sites: &[SwitchedSite]) -> Option<u32> {
+    (!sites.is_empty()).then_some(FEWEST_ROUNDS as u32)
+}
+
 /// Each round has a control in addition to the rows.
 fn periods_of_a_round(design: &Design) -> u32 {
     u32::try_from(design.rows().len() + 1).unwrap_or(u32::MAX)

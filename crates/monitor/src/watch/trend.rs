@@ -67,7 +67,7 @@ impl Trend {
         if self.points.len() >= MOST {
             let mut at = 0..;
             self.points
-                .retain(|_| at.next().is_some_and(|it: usize| it % 2 == 0));
+                .retain(|_| at.next().is_some_and(|it: usize| it.is_multiple_of(2)));
         }
     }
 

@@ -37,7 +37,7 @@ enum Companion {
 }
 
 /// The file of the count is written after this many units.
-const UNITS_PER_WRITE: u64 = 16;
+const UNITS_PER_WRITE: u64 = 64;
 
 /// `steady --order chase|stream --mib N --out FILE [--huge]`: fills N MiB and reads them until stdin closes; writes the
 /// number of completed units of work to FILE. Prints `steady PID` when it is ready, and at its end `units U same` if no

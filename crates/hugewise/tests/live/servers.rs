@@ -60,8 +60,8 @@ fn a_planted_gain_is_found_inside_the_starts_of_a_server() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let flags = ["--min-rounds", "90", "--max-time", "90s"];
-    let (report, said) = measured(&case, ["chase", "300"], &flags);
+    let flags = ["--min-rounds", "90", "--max-time", "120s"];
+    let (report, said) = measured(&case, ["chase", "3000"], &flags);
     let inside = &report["answer"]["inside"];
     assert_eq!(inside["word"], "help", "{said} {inside:#}");
     let claim = &inside["claims"][0];
@@ -117,7 +117,7 @@ fn whole_runs_leave_the_periods_out() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let flags = ["--whole-runs", "--min-rounds", "90", "--max-time", "30s"];
-    let (report, said) = measured(&case, ["chase", "300"], &flags);
+    let (report, said) = measured(&case, ["chase", "3000"], &flags);
     assert_eq!(report["inside"], Value::Null, "{said}");
     assert!(!said.contains("inside the servers"), "{said}");
 }

@@ -49,7 +49,7 @@ pub struct Record {
     /// Rounds added later. The bounds of the plan are those of the last continuation.
     pub continuations: Vec<Continuation>,
     /// The experiment inside the servers, if their pages were switched under load: its trials are periods.
-    pub inside: Option<Box<Record>>,
+    pub inside: Option<Box<Self>>,
     /// How it ended; `None` if the record was cut off.
     pub end: Option<End>,
     /// Notes on the state of the file, for example that its last line was torn.

@@ -37,7 +37,7 @@ enum Companion {
 }
 
 /// The file of the count is written after this many units.
-const UNITS_PER_WRITE: u64 = 16;
+const UNITS_PER_WRITE: u64 = 64;
 
 /// `steady --order chase|stream --mib N --out FILE [--second stream|idle] [--huge]`: fills N MiB and reads them until
 /// stdin closes; writes the number of completed units of work to FILE. A second mapping has half of the size; a unit of

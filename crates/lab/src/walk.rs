@@ -15,7 +15,7 @@ pub(crate) enum Order {
 }
 
 /// Words read in one unit of work.
-const UNIT: usize = 1 << 12;
+const UNIT: usize = 1 << 10;
 /// A linear congruence of full period modulo a power of two: the factor is 1 more than a multiple of 4, the step odd.
 const FACTOR: u64 = 0xD134_2543_DE82_EF95;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;

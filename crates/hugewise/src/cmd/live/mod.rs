@@ -45,7 +45,6 @@ use program::Program;
 use rounds::Cast;
 pub use starts::InsideStarts;
 use unit::Unit;
-use work::Counter;
 
 /// Flags of `live`.
 #[derive(Debug, Args)]
@@ -256,18 +255,19 @@ const LEAST_SHARE: f64 = 0.25;
 
 impl Scout for Inside<'_> {
     fn look(&self) -> Result<String, String> {
-        let opened = opened(self.root, std::process::id(), work::Kind::Program, u64::MAX);
-        let (_, counter) = opened.map_err(|error| format!("{error:#}"))?;
-        Ok(counter.source().to_string())
+        let source = opened(self.root, std::process::id(), u64::MAX).and_then(|unit| {
+            let counter = work::fitting(self.root, &unit, work::Kind::Program)?;
+            Ok(counter.source().to_string())
+        });
+        source.map_err(|error| format!("{error:#}"))
     }
 }
 
-/// Opens the processes below one whose memory can be switched, and the count of their work. At most `most` bytes are
-/// switched.
+/// Opens the processes below one whose memory can be switched, at most `most` bytes of it.
 ///
 /// # Errors
-/// They are too small a part of the memory, or nothing counts their work.
-fn opened(root: &Root, ancestor: u32, kind: work::Kind, most: u64) -> Result<(Unit, Counter)> {
+/// That is too small a part of their memory.
+fn opened(root: &Root, ancestor: u32, most: u64) -> Result<Unit> {
     let looked = program::look(root, ancestor)?;
     if looked.blocks == 0 {
         let why = looked
@@ -285,8 +285,7 @@ fn opened(root: &Root, ancestor: u32, kind: work::Kind, most: u64) -> Result<(Un
             bytes_text(resident)
         ));
     }
-    let counter = work::fitting(root, &unit, kind)?;
-    Ok((unit, counter))
+    Ok(unit)
 }
 
 impl Arguments {

@@ -10,8 +10,9 @@ use hugewise_linux::machine::root::Root;
 
 use super::life::Life;
 use super::rounds::{Rounds, calibrated, plan};
-use super::work::{Counter, Kind};
-use super::{Arguments, halted, opened};
+use super::work::Kind;
+use super::{Arguments, halted, opened, work};
+use crate::exit;
 use crate::experiment::progress::{Audience, Progress, Telling};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::rounds::{LoadedServer, Switchbacks};
@@ -19,6 +20,9 @@ use crate::output::Output;
 
 /// The most switched memory, in bytes: switching more would take most of the time of a start.
 const MOST_BYTES: u64 = 2 << 30;
+
+/// The place of the port in a source.
+const PORT: &str = "{port}";
 
 /// Switches the pages of servers under load.
 #[derive(Debug)]
@@ -43,8 +47,15 @@ impl<'a> InsideStarts<'a> {
         known: Option<&Live>,
         arguments: &Arguments,
     ) -> Result<Life<'a>> {
-        let (unit, counter) = opened(self.root, server.keeper, Kind::Processes, MOST_BYTES)?;
-        check_work(&counter, known)?;
+        let unit = opened(self.root, server.keeper, MOST_BYTES)?;
+        // The work of a later start is counted as in the first.
+        let counter = match known {
+            Some(live) => {
+                let source = live.work.source.replace(PORT, &server.port.to_string());
+                work::open(self.root, &unit, &source.parse().map_err(exit::usage)?)?
+            }
+            None => work::fitting(self.root, &unit, Kind::Processes)?,
+        };
         let most = known.map_or(MOST_BYTES / unit.huge_bytes, |live| live.blocks);
         let life = Life::begin(self.root, unit, counter, Some(most), arguments)?;
         Ok(Life {
@@ -107,23 +118,11 @@ impl Switchbacks for InsideStarts<'_> {
     }
 }
 
-/// Checks that the work of a later start is counted as in the first.
-fn check_work(counter: &Counter, known: Option<&Live>) -> Result<()> {
-    let unit = counter.source().unit();
-    match known {
-        Some(live) if live.work.unit != unit => Err(anyhow!(
-            "its work is counted in {unit}, that of the first start in {}",
-            live.work.unit
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// The plan of periods in the servers of an experiment. Their ports differ from start to start.
 fn of_server(inside: Plan, whole: &Plan, port: u16) -> Plan {
     let live = inside.live.map(|live| Live {
         work: WorkOfPlan {
-            source: live.work.source.replace(&port.to_string(), "{port}"),
+            source: live.work.source.replace(&port.to_string(), PORT),
             ..live.work
         },
         ..live

@@ -10,7 +10,7 @@ metrics! {
     pub enum LiveMetric in LIVE_METRICS;
     CpuWorkPerSecond "cpu_work_per_second" "work per CPU second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
-    SameInputPerSecond "same_input_per_cpu_second" "work per CPU second, same input" PerSecond Higher Tree Always
+    SameInputPerSecond "cpu_work_same_input_per_second" "same-input work rate" PerSecond Higher Tree Always
         "Of a program that is started again: cpu_work_per_second times the processor time that earlier starts took for a unit of this stretch of their work, relative to their whole run. Without an earlier start it equals cpu_work_per_second.";
     WorkPerSecond "work_per_second" "work per second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the elapsed time.";

@@ -151,10 +151,11 @@ impl Watch for Room<'_> {
     fn check(&mut self, blocks: u64) -> Result<(), Short> {
         self.worked()?;
         let needed = blocks + RESERVE;
-        if self.free()? < needed {
+        let mut free = self.free()?;
+        if free < needed {
             self.make(needed);
+            free = self.free()?;
         }
-        let free = self.free()?;
         match free < needed {
             true => Err(Short::Blocks { free, needed }),
             false => {

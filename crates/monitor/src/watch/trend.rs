@@ -65,9 +65,10 @@ impl Trend {
     fn add(&mut self, point: Option<Point>) {
         self.points.extend(point);
         if self.points.len() >= MOST {
-            let mut at = 0..;
-            self.points
-                .retain(|_| at.next().is_some_and(|it: usize| it.is_multiple_of(2)));
+            self.points = std::mem::take(&mut self.points)
+                .into_iter()
+                .step_by(2)
+                .collect();
         }
     }
 

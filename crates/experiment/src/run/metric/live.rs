@@ -11,7 +11,7 @@ metrics! {
     CpuWorkPerSecond "cpu_work_per_second" "work per CPU second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
     SameInputPerSecond "cpu_work_same_input_per_second" "same-input work rate" PerSecond Higher Tree Always
-        "Of a program that is started again: cpu_work_per_second times the processor time that earlier starts took for a unit of this stretch of their work, relative to their whole run. Without an earlier start it equals cpu_work_per_second.";
+        "For a program that starts again whenever it ends: cpu_work_per_second, times the relative cost of this stretch of its work. That cost is the processor time of a unit here, divided by the mean of a whole run, in earlier starts; 1 without one.";
     WorkPerSecond "work_per_second" "work per second" PerSecond Higher Tree Always
         "Growth of the counter of --work, divided by the elapsed time.";
     ProcessorUseRatio "processor_use_ratio" "processors in use" Ratio Neither Tree Always

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Header, Record};
-use crate::run::plan::{Plan, live_policies};
+use crate::run::plan::Plan;
 use crate::run::policy::realise::Realisation;
 
 /// The begin of the experiment inside the servers.
@@ -20,8 +20,8 @@ impl Record {
     /// Begins the experiment inside the servers, in another record of the same machine.
     pub fn begin_inside(&mut self, inside: Inside) {
         let header = Header {
+            realisations: live_realisations(&inside.plan),
             plan: inside.plan,
-            realisations: live_realisations(),
             ..self.header.clone()
         };
         self.inside = Some(Box::new(Self::begin(header)));
@@ -30,9 +30,9 @@ impl Record {
 
 /// How the policies of a switchback are reached: nothing is set, because their pages are switched from outside.
 #[must_use]
-pub fn live_realisations() -> BTreeMap<String, Realisation> {
-    let policies = live_policies().into_iter();
+pub fn live_realisations(plan: &Plan) -> BTreeMap<String, Realisation> {
+    let policies = plan.policies.iter();
     policies
-        .map(|policy| (policy.name, Realisation::default()))
+        .map(|policy| (policy.name.clone(), Realisation::default()))
         .collect()
 }

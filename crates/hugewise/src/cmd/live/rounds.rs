@@ -1,6 +1,5 @@
 //! The rounds: periods in random order, until it is decided or something ends it.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,7 @@ use hugewise_experiment::run::plan::{
     Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, Slot, Work as WorkOfPlan,
 };
 use hugewise_experiment::run::policy::Policy;
-use hugewise_experiment::run::policy::realise::Realisation;
-use hugewise_experiment::run::record::{End, Record, StopReason};
+use hugewise_experiment::run::record::{End, Record, StopReason, live_realisations};
 use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::live::{Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
@@ -73,7 +71,7 @@ pub(super) fn run(
         ..plan(&life, arguments, times, seed)
     };
     tell(&life, &plan, arguments);
-    let header = conduct::header(paths::host(root)?, plan.clone(), realisations(&plan));
+    let header = conduct::header(paths::host(root)?, plan.clone(), live_realisations(&plan));
     let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
     let audience = match arguments.output.quiet {
         true => Audience::Nobody,
@@ -210,13 +208,6 @@ fn exit_of(record: &Record, reason: StopReason, judged: Exit) -> Exit {
         _ if record.trials.is_empty() => Exit::TrialFailed,
         _ => judged,
     }
-}
-
-fn realisations(plan: &Plan) -> BTreeMap<String, Realisation> {
-    let policies = plan.policies.iter();
-    policies
-        .map(|policy| (policy.name.clone(), Realisation::default()))
-        .collect()
 }
 
 /// The plan of the periods in a life.

@@ -81,10 +81,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         FILE; print `steady PID`, and at the end `units U same` if no word changed; --with adds a
         thread that maps and unmaps memory, a child, or children that come and go
 
-  sites [--reads N] [--divide D] [--forks N]
+  sites [--reads N] [--divide D]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two
-        belong together; with forks, those that gain gain without a TLB too; print
-        `NAME huge BYTES of BYTES` for each
+        belong together; print `NAME huge BYTES of BYTES` for each
 
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;

@@ -1,13 +1,12 @@
 //! `sites`: a program with known mapping sites: which gain from huge pages, which lose, and which are unaffected.
 
 use std::hint::black_box;
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::bench::random::Random;
 use crate::plant::look::all_mappings;
-use crate::planted::{Side, fork, reap_all};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
 const MIB: usize = 1 << 20;
@@ -19,13 +18,11 @@ const MIB: usize = 1 << 20;
 /// * `hurts`, 512 MiB, has one page of each huge page written, so that huge pages zero 512 times the used memory;
 /// * `left` and `right`, 64 MiB each, are written once and read alternately, N/4 times each.
 ///
-/// `--divide D` divides the size of each region by D, for slow machines. `--forks N` forks N times before the reads,
-/// and each child ends at once. A fork copies one entry per page, so full memory gains even without a TLB, as under
-/// emulation. At the end prints a line for each region: `NAME huge BYTES of BYTES`.
+/// `--divide D` divides the size of each region by D, for slow machines. At the end prints a line for each region:
+/// `NAME huge BYTES of BYTES`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let reads = arguments.number("--reads")?.unwrap_or(4_000_000);
     let divisor = arguments.number("--divide")?.unwrap_or(1).max(1);
-    let forks: usize = arguments.number("--forks")?.unwrap_or(0);
     arguments.finish()?;
     let helps = map_helping(divisor)?;
     let inert = map_inert(divisor)?;
@@ -37,12 +34,6 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
     inert.region.write_part(0, page_bytes());
     hurts.region.write(huge_bytes());
-    for _ in 0..forks {
-        match fork()? {
-            Side::Child => process::exit(0),
-            Side::Parent => reap_all(),
-        }
-    }
     helps.read(reads, &mut random);
     for _ in 0..reads / 4 {
         left.read(1, &mut random);

@@ -23,7 +23,7 @@ pub use course::Courses;
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
 pub use latency::{Histogram, LatencySource, histogram_of_metrics, histogram_of_redis};
-pub use pace::{Call, Hold, Pace};
+pub use pace::{Call, Hold, Longest, Pace};
 pub use placebo::Placebos;
 pub use resp::Reply;
 pub use sites::{Layout, MOST_SITES, Mapped, MappedProcess, SwitchedSite, mapped};

@@ -17,27 +17,45 @@ pub enum Hold {
     /// From its begin to its end.
     Throughout,
     /// Once at its begin, while all processors drain their lists of pages, and then once for each block
-    /// (madvise_collapse, mm/khugepaged.c). More blocks in a call mean fewer such waits.
+    /// (madvise_collapse, mm/khugepaged.c). More blocks in a call mean fewer waits, and no longer one.
     BlockByBlock,
 }
 
-/// Sizes calls by the time that the last ones took.
+/// Sizes the calls of one kind of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     hold: Hold,
-    /// The longest that a call should take.
+    /// The longest that a call should hold the lock.
     limit: Duration,
     /// The most blocks of one call.
     most: usize,
     /// Blocks of the next call.
     blocks: usize,
-    /// The usual time of a call of one block.
-    one: Option<Duration>,
-    longest: Duration,
+    longest: Longest,
+}
+
+/// The longest times of one switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Longest {
+    /// A call.
+    pub call: Duration,
+    /// The lock of the address space, held. For blocks with a hold each, it is the mean of a call.
+    pub hold: Duration,
+}
+
+impl Longest {
+    /// Returns the longer times of two switches.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            call: self.call.max(other.call),
+            hold: self.hold.max(other.hold),
+        }
+    }
 }
 
 impl Pace {
-    /// Begins with calls of one block, up to `most` blocks.
+    /// Begins with a call of one block, which shows what a block costs. No later call has more than `most`.
     #[must_use]
     pub fn new(hold: Hold, limit: Duration, most: usize) -> Self {
         Self {
@@ -45,8 +63,7 @@ impl Pace {
             limit,
             most: most.max(1),
             blocks: 1,
-            one: None,
-            longest: Duration::ZERO,
+            longest: Longest::default(),
         }
     }
 
@@ -56,33 +73,33 @@ impl Pace {
         self.blocks
     }
 
-    /// Learns from a call: too long a one halves the next, a short one doubles it.
+    /// Learns from a call. If a call holds the lock throughout, too long a one halves the next, and a short one doubles
+    /// it. If each block has its own hold, fewer blocks would not shorten it.
     pub fn learn(&mut self, call: Call) {
-        self.longest = self.longest.max(call.took);
-        if call.blocks <= 1 {
-            self.one = Some(self.one.map_or(call.took, |one| (one * 3 + call.took) / 4));
-        }
-        let one = self.one.unwrap_or_default();
-        // Beyond the first block, whose wait no other size avoids, more may take as long as that did.
-        let (counted, allowed) = match self.hold {
-            Hold::Throughout => (call.took, self.limit),
-            Hold::BlockByBlock => (call.took.saturating_sub(one), self.limit.max(one)),
+        let held = match self.hold {
+            Hold::Throughout => call.took,
+            Hold::BlockByBlock => call.took / u32::try_from(call.blocks.max(1)).unwrap_or(u32::MAX),
         };
-        if counted > allowed {
-            self.blocks = (call.blocks / 2).max(1);
-        } else if counted < allowed / 2 {
-            self.blocks = (call.blocks * 2).clamp(1, self.most);
-        }
+        self.longest = self.longest.or(Longest {
+            call: call.took,
+            hold: held,
+        });
+        self.blocks = match self.hold {
+            Hold::BlockByBlock => self.most,
+            Hold::Throughout if held > self.limit => (call.blocks / 2).max(1),
+            Hold::Throughout if held < self.limit / 2 => (call.blocks * 2).clamp(1, self.most),
+            Hold::Throughout => self.blocks,
+        };
     }
 
-    /// Returns the longest call since [`Pace::begin`].
+    /// Returns the longest times since [`Pace::begin`].
     #[must_use]
-    pub fn longest(&self) -> Duration {
+    pub fn longest(&self) -> Longest {
         self.longest
     }
 
-    /// Begins another switch: its longest call is its own.
+    /// Begins another switch: its longest times are its own.
     pub fn begin(&mut self) {
-        self.longest = Duration::ZERO;
+        self.longest = Longest::default();
     }
 }

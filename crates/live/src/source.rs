@@ -145,8 +145,18 @@ impl Source {
         }
     }
 
-    /// Returns how long a period must be for the counter to be true, in seconds. A session of PostgreSQL
-    /// reports its transactions once a second at most. The kernel counts at once.
+    /// Returns how late work is counted, in seconds. A session of PostgreSQL reports its transactions once a second at
+    /// most (PGSTAT_MIN_INTERVAL, pgstat.c).
+    #[must_use]
+    pub fn delay(&self) -> f64 {
+        match self {
+            Self::Postgres { .. } => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Returns how long a period must be for a true count, in seconds: several times the delay of the source. The
+    /// kernel counts at once.
     #[must_use]
     pub fn least_period(&self) -> f64 {
         match self {

@@ -105,17 +105,26 @@ pub fn times(
     }
 }
 
-/// Chooses so many blocks at random: which ones must not depend on their place.
+/// Blocks are drawn in runs of neighbours of at most this length: a call makes neighbours huge together.
+const LONGEST_RUN: usize = 32;
+/// Fewer runs are not a sample of the memory.
+const LEAST_RUNS: usize = 8;
+
+/// Chooses so many blocks at random, in runs: which ones must not depend on their place.
 #[must_use]
 pub fn thinned(mut blocks: Vec<Block>, share: f64, seed: u64) -> Vec<Block> {
     let kept =
         ((blocks.len() as f64 * share).ceil() as usize).clamp(1.min(blocks.len()), blocks.len());
-    if kept < blocks.len() {
-        fastrand::Rng::with_seed(seed).shuffle(&mut blocks);
-        blocks.truncate(kept);
-        blocks.sort_unstable();
+    if kept == blocks.len() {
+        return blocks;
     }
-    blocks
+    blocks.sort_unstable();
+    let run = (kept / LEAST_RUNS).clamp(1, LONGEST_RUN);
+    let mut runs: Vec<&[Block]> = blocks.chunks(run).collect();
+    fastrand::Rng::with_seed(seed).shuffle(&mut runs);
+    let mut drawn: Vec<Block> = runs.into_iter().flatten().copied().take(kept).collect();
+    drawn.sort_unstable();
+    drawn
 }
 
 /// The shortest and the longest wait.

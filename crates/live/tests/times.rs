@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hugewise_live::{
-    Block, Calibration, Call, Exposure, Hold, Order, Pace, Placebos, settle, thinned, times,
+    Block, Calibration, Call, Exposure, Hold, Longest, Order, Pace, Placebos, settle, thinned,
+    times,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -39,11 +40,12 @@ fn a_call_that_holds_throughout_stays_below_the_limit() {
 }
 
 #[test]
-fn a_wait_that_every_call_has_is_shared_by_more_blocks() {
-    let quick = drive(Pace::new(Hold::BlockByBlock, MS, 64), MS / 10, MS / 2, 20);
-    assert!(quick.iter().all(|size| *size <= 4), "{quick:?}");
-    let loaded = drive(Pace::new(Hold::BlockByBlock, MS, 64), 10 * MS, MS / 2, 20);
-    assert!(loaded.last().is_some_and(|size| *size >= 8), "{loaded:?}");
+fn a_wait_that_every_call_has_is_shared_by_all_blocks() {
+    let sizes = drive(Pace::new(Hold::BlockByBlock, MS, 64), 10 * MS, MS / 2, 20);
+    assert!(
+        sizes[0] == 1 && sizes[1..].iter().all(|size| *size == 64),
+        "{sizes:?}"
+    );
 }
 
 #[test]
@@ -53,9 +55,21 @@ fn the_longest_call_is_that_of_one_switch() {
         blocks: 1,
         took: 5 * MS,
     });
-    assert_eq!(pace.longest(), 5 * MS);
+    assert_eq!(pace.longest().call, 5 * MS);
     pace.begin();
-    assert_eq!(pace.longest(), Duration::ZERO);
+    assert_eq!(pace.longest(), Longest::default());
+}
+
+#[test]
+fn blocks_with_a_hold_each_are_held_a_part_of_the_call() {
+    let mut pace = Pace::new(Hold::BlockByBlock, MS, 64);
+    for (blocks, took) in [(1, 2 * MS), (64, 32 * MS)] {
+        pace.learn(Call { blocks, took });
+    }
+    assert_eq!(
+        (pace.longest().call, pace.longest().hold),
+        (32 * MS, 2 * MS)
+    );
 }
 
 fn calibration(to_huge: f64) -> Calibration {
@@ -171,6 +185,15 @@ fn blocks_that_stay_are_drawn_at_random_and_sorted() {
     let some = thinned(all.clone(), 0.2, 7);
     assert_eq!(some.len(), 20);
     assert!(some.is_sorted());
+    // Half a dozen runs or more, so that no place has most of them; in a run one call is enough.
+    let runs = |blocks: &[Block]| {
+        blocks
+            .chunk_by(|a, b| a.start + (2 << 20) == b.start)
+            .count()
+    };
+    assert!((3..=10).contains(&runs(&some)), "{some:?}");
+    let many: Vec<Block> = (0..10_000).map(block).collect();
+    assert!(runs(&thinned(many, 0.2, 7)) <= 2000 / 32 + 1);
     assert_ne!(some, all[..20]);
     assert_ne!(some, thinned(all.clone(), 0.2, 8));
     assert_eq!(thinned(all, 0.0001, 7).len(), 1);

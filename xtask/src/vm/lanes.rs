@@ -81,12 +81,20 @@ fn column(guest: &Ready, matrix: &Matrix) -> Column {
         Ok(disks) => run(kernel, disks, matrix).map_err(|error| format!("{error:#}")),
         Err(error) => Err(format!("{error:#}")),
     };
+    let longest = ended.as_ref().ok().and_then(results::longest);
+    let longest =
+        longest.map(|(seconds, test)| format!("; the longest test took {seconds:.0} s: {test}"));
+    eprintln!(
+        "{}: {:.0} s{}",
+        kernel.name,
+        began.elapsed().as_secs_f64(),
+        longest.unwrap_or_default()
+    );
     let results = match ended {
         Ok(ended) => Ok(results::results(kernel, &ended)),
         Err(error) if kernel.machine.name() == std::env::consts::ARCH => Ok(vec![not_run(error)]),
         Err(error) => Err(error),
     };
-    eprintln!("{}: {:.0} s", kernel.name, began.elapsed().as_secs_f64());
     Column {
         name: kernel.name.clone(),
         results,

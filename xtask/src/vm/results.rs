@@ -69,6 +69,17 @@ fn whole(ended: &Ended) -> Result {
     }
 }
 
+/// Returns the longest test of a guest with its seconds, as the guest prints it.
+pub fn longest(ended: &Ended) -> Option<(f64, &str)> {
+    let times = ended.lines.iter().filter_map(|line| {
+        let start = line.find(MARK)?;
+        let (_user, told) = line[start + MARK.len()..].split_once(' ')?;
+        let (seconds, test) = told.strip_prefix("took ")?.split_once(' ')?;
+        Some((seconds.parse().ok()?, test))
+    });
+    times.max_by(|a, b| f64::total_cmp(&a.0, &b.0))
+}
+
 fn result(kernel: &Kernel, line: &str) -> Option<Result> {
     // The console can add text before the mark.
     let start = line.find(MARK)?;
@@ -146,6 +157,16 @@ mod tests {
         let results = of(&["guest root passed a: b"]);
         assert!(matches!(&results[0].outcome, Outcome::Failed(text) if text.contains("a: b")));
         assert_eq!(of(&["guest is done 0"])[0].outcome, Outcome::Passed);
+    }
+
+    #[test]
+    fn the_longest_test_is_named() {
+        let lines = ["guest root took 1.5 a: b", "guest user took 20.0 c: d"];
+        let ended = Ended {
+            lines: lines.iter().map(ToString::to_string).collect(),
+            in_time: true,
+        };
+        assert_eq!(longest(&ended), Some((20.0, "c: d")));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::time::Instant;
 
 use super::capability::Capability;
 use super::ground::Ground;
@@ -170,9 +171,11 @@ pub fn run_all(ground: &Ground) -> usize {
     // Tests that need root are left out for the ordinary user, and not counted as skips.
     let own = |case: &&Case| !case.needs.contains(&Capability::Root) || ground.user() == "root";
     for case in CASES.iter().filter(own) {
+        let began = Instant::now();
         let outcome = outcome_of(case, ground);
         failed += usize::from(matches!(outcome, Outcome::Failed(_)));
         report::print(ground.user(), case.name, &outcome);
+        report::print_time(ground.user(), case.name, began.elapsed());
     }
     set_hook(usual);
     failed

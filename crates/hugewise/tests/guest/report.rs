@@ -1,5 +1,7 @@
 //! The lines that the matrix reads.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::capability::Capability;
@@ -29,6 +31,11 @@ pub fn print(user: &str, name: &str, outcome: &Outcome) {
             one_line(why)
         ),
     }
+}
+
+/// Prints how long a test took, in seconds.
+pub fn print_time(user: &str, name: &str, took: Duration) {
+    println!("{MARK} {user} took {:.1} {name}", took.as_secs_f64());
 }
 
 /// Prints the available capabilities.

@@ -109,7 +109,7 @@ pub fn made_huge_later(ground: &Ground) {
         .into_iter()
         .chain(["--hold", "9000"].map(str::to_owned));
     let held: Vec<String> = held.collect();
-    let report = experiment(ground, &flags, &held);
+    let report = experiment_of(1, ground, &flags, &held);
     assert_complete(&report);
     let huge = |policy: &str| values(&report, policy, "huge_anon_exit_bytes");
     let (small, later) = (huge("small"), huge("later"));
@@ -137,7 +137,7 @@ pub fn code_made_huge(ground: &Ground) {
         "--policy",
         "code:thp=madvise,text=huge",
     ];
-    let report = measured(ground, &flags, &command);
+    let report = measured(1, ground, &flags, &command);
     assert_complete(&report);
     let huge = |policy: &str| values(&report, policy, "huge_anon_peak_bytes");
     let (small, code) = (huge("small"), huge("code"));
@@ -271,16 +271,26 @@ pub fn cycles(ground: &Ground) {
 
 /// Runs an experiment with the laboratory.
 fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> Value {
+    experiment_of(2, ground, flags, workload)
+}
+
+fn experiment_of(
+    rounds: u32,
+    ground: &Ground,
+    flags: &[&str],
+    workload: &[impl AsRef<str>],
+) -> Value {
     let lab = [ground.lab().display().to_string()].into_iter();
     let words = workload.iter().map(|word| word.as_ref().to_owned());
-    measured(ground, flags, &lab.chain(words).collect::<Vec<_>>())
+    measured(rounds, ground, flags, &lab.chain(words).collect::<Vec<_>>())
 }
 
 /// Runs an experiment with any command.
-fn measured(ground: &Ground, flags: &[&str], command: &[String]) -> Value {
+fn measured(rounds: u32, ground: &Ground, flags: &[&str], command: &[String]) -> Value {
+    let rounds = rounds.to_string();
     let out = ground.path("run.jsonl");
     let _ = fs::remove_file(&out);
-    let mut words = vec!["run", "--max-rounds", "2", "--warmup", "0", "--quiet"];
+    let mut words = vec!["run", "--max-rounds", &rounds, "--warmup", "0", "--quiet"];
     words.extend([
         "--format",
         "json",

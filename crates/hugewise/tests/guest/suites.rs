@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use super::ground::Ground;
 use super::report::{self, Outcome};
@@ -19,8 +20,10 @@ pub fn run_all(ground: &Ground) -> usize {
     if ground.user() != "root" || !ground.is_guest() {
         return 0;
     }
+    let began = Instant::now();
     let outcome = confusion(ground);
     report::print(ground.user(), NAME, &outcome);
+    report::print_time(ground.user(), NAME, began.elapsed());
     usize::from(outcome != Outcome::Passed)
 }
 

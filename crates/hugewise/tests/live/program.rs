@@ -43,9 +43,9 @@ fn a_round_has_one_start_and_what_the_end_cuts_is_measured_again() {
     let _turn = one_at_a_time();
     let case = Case::new();
     // A stream gains too little for an early decision, and the threshold is too low for "no difference".
-    let flags = ["live", "--period", "200ms", "--max-rounds", "8"];
+    let flags = ["live", "--period", "200ms", "--max-rounds", "4"];
     let flags = [&flags[..], &["--threshold", "0.1%"]].concat();
-    let report = measured(&case, &flags, "stream", "64", "10");
+    let report = measured(&case, &flags, "stream", "64", "5");
     let starts = starts(&report);
     let rounds: Vec<u64> = starts.keys().copied().collect();
     assert_eq!(rounds, (0..rounds.len() as u64).collect::<Vec<_>>());
@@ -77,7 +77,7 @@ fn a_long_program_is_measured_inside_its_runs_and_a_planted_gain_is_found() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let report = measured(&case, &["run", "--max-time", "75s"], "chase", "64", "13");
+    let report = measured(&case, &["run", "--max-time", "60s"], "chase", "64", "11");
     assert!(report["plan"]["live"].is_object(), "{}", report["plan"]);
     assert_eq!(report["answer"]["word"], "help", "{}", report["answer"]);
     let first = &report["answer"]["choice"]["commands"][0]["line"];

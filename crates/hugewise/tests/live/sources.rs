@@ -210,8 +210,9 @@ fn transactions_of_postgres_grow() {
     load.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut load = load.spawn().expect("psql");
     let mut commands = load.stdin.take().expect("a pipe");
+    // A session reports its transactions only after it has read a table.
     commands
-        .write_all(b"SELECT 1 \\watch 0.01\n")
+        .write_all(b"SELECT count(*) FROM pg_am \\watch 0.01\n")
         .expect("psql");
     let source = format!("postgres:{}", server.connection());
     let output = case
@@ -226,8 +227,8 @@ fn transactions_of_postgres_grow() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let rates = readings(&report, "small", "work_per_second");
     // A hundred statements a second, less on a busy machine; each session reports once a second.
-    let sum = rates.iter().sum::<f64>();
-    assert!(rates.len() == 3 && (3.0..600.0).contains(&sum), "{rates:?}");
+    let is_right = rates.iter().all(|rate| (1.0..200.0).contains(rate));
+    assert!(rates.len() == 3 && is_right, "{rates:?}");
     drop(server);
     assert_unchanged(steady);
 }

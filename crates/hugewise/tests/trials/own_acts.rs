@@ -242,6 +242,26 @@ fn redis(case: &Case, disable_thp: &str, record: &Path) -> Value {
     case.json(&json)
 }
 
+/// The trials of a record as text, for the message of a failed assertion: how each ended, and its processes.
+fn trials(record: &Path) -> String {
+    let text = std::fs::read_to_string(record).unwrap_or_default();
+    let lines = text.lines();
+    let lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told = lines.map(|it| {
+        let read_back = &it["read_back"];
+        let tree = &read_back["tree"]["largest"];
+        let process = ["name", "thp_enabled", "anon_bytes"].map(|key| &tree[key]);
+        let told = json!([
+            it["policy"],
+            it["outcome"],
+            process,
+            read_back["thp_disable"]
+        ]);
+        told.to_string()
+    });
+    told.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
     let name = "redis_switches_huge_pages_off_unless_it_is_told_not_to";
@@ -253,9 +273,10 @@ fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
     if !there || !is_root() {
         return skip(name, "needs root, redis-server and redis-benchmark");
     }
-    let report = redis(&case, "yes", &case.path("yes.jsonl"));
+    let record = case.path("yes.jsonl");
+    let report = redis(&case, "yes", &record);
     let first = &answer(&report)["causes"][0];
-    assert_eq!(first["cause"], KEEPS_OUT, "{first}");
+    assert_eq!(first["cause"], KEEPS_OUT, "{first}, {}", trials(&record));
     assert_eq!(first["in_vain"], json!(["thp=always"]), "{first}");
     assert_eq!(first["remedy"], "--disable-thp no", "{first}");
     assert_eq!(call_of(&report, "thp=always"), "not_applied");

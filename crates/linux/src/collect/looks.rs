@@ -28,12 +28,9 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Reads the processes of a sample, given their memory. The samples with looks are the first, second, fourth and so
-    /// on: the last look is never earlier than half of the samples.
+    /// Reads the processes of a sample, given their memory. The sampler does this at the first, second, fourth sample
+    /// and so on, so the last look is never earlier than half of the samples, and once more after the load of a server.
     pub(super) fn look(&mut self, root: &Root, sample: u64, processes: &BTreeMap<u32, Rollup>) {
-        if !sample.is_power_of_two() {
-            return;
-        }
         let mut begun: Vec<(u32, u64)> = processes
             .iter()
             .filter(|(pid, _)| is_begun(root, **pid))

@@ -266,7 +266,10 @@ impl<'a> Sampler<'a> {
         self.samples.processes = self.samples.processes.max(self.processes);
         self.samples.sharing.add(&readable);
         let sample = self.samples.count + 1;
-        self.samples.looks.look(self.root, sample, &readable);
+        // A program may change its settings after the first samples. After the load a look disturbs no measurement.
+        if sample.is_power_of_two() || self.cost_to.is_some() {
+            self.samples.looks.look(self.root, sample, &readable);
+        }
         let hugetlb_bytes = self.pools.held(&readable);
         let sum = readable.into_values().reduce(Rollup::plus);
         sum.map(|sum| Rollup {

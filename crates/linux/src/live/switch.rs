@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_live::{Call, Hold, Pace};
+use hugewise_live::{Call, Hold, Longest, Pace};
 
 use super::room::Short;
 use super::urgent::Urgent;
@@ -80,8 +80,8 @@ pub struct Switched {
     pub refused: BTreeMap<u64, Option<String>>,
     /// Time that it took.
     pub took: Duration,
-    /// The longest call.
-    pub longest: Duration,
+    /// The longest call and hold.
+    pub longest: Longest,
 }
 
 /// After so many blocks free memory is looked at again.

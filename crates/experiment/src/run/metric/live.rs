@@ -29,7 +29,7 @@ metrics! {
     SwitchSeconds "switch_seconds" "time to switch" Seconds Neither Own OnRequest
         "Time of the switch before the period; a placebo switch counts both ways.";
     LongestCallSeconds "longest_call_seconds" "longest call" Seconds Neither Own OnRequest
-        "The longest process_madvise(2) of the switch, which bounds how long it held the lock of the address space.";
+        "The longest process_madvise(2) of the switch. A call that splits holds the lock of the address space throughout, a call that makes pages huge for each block.";
     ShamTotal "sham_total" "placebo switches" Count Neither Own OnRequest
         "1 if the blocks already had the right pages and were switched away and back, otherwise 0.";
     WorkBeginTotal "work_begin_total" "work at the start" Count Neither Tree OnRequest

@@ -37,7 +37,7 @@ pub struct Live {
     /// Blocks that `live` cannot switch, by reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// The longest call that `--max-stall` allows.
+    /// The longest hold of the address space that `--max-stall` allows.
     pub max_stall_seconds: f64,
 }
 

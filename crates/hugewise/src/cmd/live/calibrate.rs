@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 /// Slices after a switch, and their length.
 const SLICES: usize = 12;
 const SLICE: Duration = Duration::from_millis(50);
-/// A source that takes longer to answer is not asked after each slice.
+/// A source that takes longer to answer, or counts late, is not asked after each slice.
 const QUICK: Duration = Duration::from_millis(5);
 /// The wait of such a source.
 const USUAL_SETTLE: f64 = 0.25;
@@ -31,14 +31,14 @@ pub(super) fn calibrate(
 ) -> Result<(Calibration, Duration), Halt> {
     let began = Instant::now();
     Moment::now(root, unit, counter);
-    let is_quick = began.elapsed() < QUICK && counter.least_period() < 1.0;
+    let is_quick = began.elapsed() < QUICK && counter.delay() <= 0.0;
     let mut rates = Vec::new();
     let mut took = [0.0; 2];
     let mut longest = Duration::ZERO;
     for work in [Work::Collapse, Work::Split, Work::Collapse, Work::Split] {
         let moved = session.make_all(work, stop.flag())?;
         took[usize::from(work == Work::Collapse)] = moved.took.as_secs_f64();
-        longest = longest.max(moved.longest);
+        longest = longest.max(moved.longest.hold);
         if is_quick {
             rates.push(slices(root, unit, counter, stop));
         }
@@ -48,7 +48,8 @@ pub(super) fn calibrate(
     }
     let settle = match is_quick {
         true => settle(&rates, SLICE.as_secs_f64()),
-        false => USUAL_SETTLE,
+        // Work from before the switch must not count.
+        false => USUAL_SETTLE.max(counter.delay()),
     };
     let [to_small, to_huge] = took;
     let calibration = Calibration {

@@ -127,8 +127,8 @@ pub struct Arguments {
 
     /// No call may hold up the process for longer [default: 1ms]
     ///
-    /// Blocks are switched a few in a call, as many as fit. A call of one block can still take longer;
-    /// the report names the longest.
+    /// A call splits as many blocks as fit. Making pages huge holds the process up block by block.
+    /// One block can still take longer; the report names the longest call.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     max_stall: Option<Duration>,
 

@@ -223,7 +223,10 @@ fn switched(moved: Move, exposures: &[Exposure]) -> Pairs {
         pair(LiveMetric::HugeBeginBytes, begin),
         pair(LiveMetric::HugeEndBytes, end),
         pair(LiveMetric::SwitchSeconds, moved.took.as_secs_f64()),
-        pair(LiveMetric::LongestCallSeconds, moved.longest.as_secs_f64()),
+        pair(
+            LiveMetric::LongestCallSeconds,
+            moved.longest.call.as_secs_f64(),
+        ),
         pair(LiveMetric::ShamTotal, f64::from(u8::from(moved.is_sham))),
     ]
 }

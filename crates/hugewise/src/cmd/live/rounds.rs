@@ -283,15 +283,15 @@ fn verdict_metric(program: Option<&Program<'_>>) -> LiveMetric {
     }
 }
 
-/// Calls may take so many times the limit before it is worth a line: a call of one block is the shortest.
+/// A block may take so many times the limit before it is worth a line.
 const WORTH_A_LINE: u32 = 3;
 
-/// Warns if calls take much longer than allowed, which no smaller call avoids.
+/// Warns if a block takes much longer than allowed, which no smaller call avoids.
 fn warn_of_stalls(longest: Duration, arguments: &Arguments) {
     let limit = arguments.max_stall();
     if longest > limit * WORTH_A_LINE {
         arguments.message(format_args!(
-            "a call took {:.1} ms, longer than --max-stall {:.1} ms: each call waits for all processors, and they \
+            "a block took {:.1} ms, longer than --max-stall {:.1} ms: each call waits for all processors, and they \
              are busy",
             longest.as_secs_f64() * 1e3,
             limit.as_secs_f64() * 1e3

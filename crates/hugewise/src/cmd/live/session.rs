@@ -11,7 +11,9 @@ use hugewise_experiment::run::plan::{Skip, Skipped};
 use hugewise_linux::live::{Halt, Keeper, Member, Pages, Room, Switched, Work, switch};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_live::{Block, Blocks, Exposure, Layout, Pace, Placebos, SwitchedSite, thinned};
+use hugewise_live::{
+    Block, Blocks, Exposure, Layout, Longest, Pace, Placebos, SwitchedSite, thinned,
+};
 
 use super::unit::Unit;
 use super::{Arguments, sites};
@@ -73,8 +75,8 @@ pub(super) struct Move {
     pub is_sham: bool,
     /// Time that it took.
     pub took: Duration,
-    /// The longest call.
-    pub longest: Duration,
+    /// The longest call and hold.
+    pub longest: Longest,
 }
 
 impl<'a> Session<'a> {
@@ -286,7 +288,7 @@ impl<'a> Session<'a> {
         }
         let here = self.make(works, stop)?;
         all.took += here.took;
-        all.longest = all.longest.max(here.longest);
+        all.longest = all.longest.or(here.longest);
         Ok(all)
     }
 
@@ -315,7 +317,7 @@ impl<'a> Session<'a> {
                 stop,
             )?;
             all.took += done.took;
-            all.longest = all.longest.max(done.longest);
+            all.longest = all.longest.or(done.longest);
             part.leave_out(work, &done);
         }
         self.in_force = Some(works.to_vec());

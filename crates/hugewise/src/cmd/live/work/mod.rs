@@ -65,6 +65,11 @@ impl Counter {
         &self.source
     }
 
+    /// Returns how late the source counts work, in seconds.
+    pub(super) fn delay(&self) -> f64 {
+        self.source.delay()
+    }
+
     /// The shortest period in seconds.
     pub(super) fn least_period(&self) -> f64 {
         self.source.least_period()

@@ -137,6 +137,7 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         cgroup_folder: Some(group.folder).filter(|folder| !folder.is_empty()),
         steal_share: read_stat(root).ok().and_then(|time| time.steal_share()),
         shrink_underused: thp::read_shrink_underused(root).ok().flatten(),
+        vmemmap_optimised: hugetlb::read_vmemmap_optimised(root),
         shmem_sizes: thp::read_shmem_sizes(root).unwrap_or_default(),
         tmpfs: tmpfs_mounts(root),
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),

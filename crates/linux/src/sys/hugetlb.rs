@@ -28,6 +28,13 @@ pub fn read_pools(root: &Root) -> Result<BTreeMap<u64, HugetlbPool>> {
         .collect()
 }
 
+/// Reads `hugetlb_optimize_vmemmap` (Linux 5.19); `None` if the kernel has no such switch.
+#[must_use]
+pub fn read_vmemmap_optimised(root: &Root) -> Option<bool> {
+    let value = number::read(root, "proc/sys/vm/hugetlb_optimize_vmemmap").ok()?;
+    Some(value != 0)
+}
+
 fn read_pool(root: &Root, name: &str) -> Result<HugetlbPool> {
     let file = |file: &str| number::read(root, format!("{HUGETLB_DIR}/{name}/{file}"));
     Ok(HugetlbPool {

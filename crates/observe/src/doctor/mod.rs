@@ -80,6 +80,8 @@ pub struct Facts {
     pub steal_share: Option<f64>,
     /// `shrink_underused` (Linux 6.12).
     pub shrink_underused: Option<bool>,
+    /// `/proc/sys/vm/hugetlb_optimize_vmemmap` (Linux 5.19): true if the page descriptors of new hugetlb pages are freed.
+    pub vmemmap_optimised: Option<bool>,
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
     #[serde(with = "number_keys")]
     pub shmem_sizes: BTreeMap<u64, String>,

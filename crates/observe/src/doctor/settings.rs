@@ -22,6 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     shmem_apart,
     never_and_collapse,
     idle_hugetlb_pool,
+    vmemmap_kept,
     glibc::hugetlb_ignored,
     glibc::hugetlb_without_pool,
     glibc::advises_by_itself,
@@ -283,6 +284,40 @@ fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
         format!(
             "{}, or find out why the program does not use them",
             writes.collect::<Vec<_>>().join(" && ")
+        ),
+    ))
+}
+
+/// A `struct page` takes 64 bytes on all kernels with this switch.
+const DESCRIPTOR_BYTES: u64 = 64;
+/// Less is not worth a remark.
+const WORTH_FREEING: u64 = 64 << 20;
+
+/// The kernel can free all but one page of the descriptors of a hugetlb page (mm/hugetlb_vmemmap.c).
+fn vmemmap_kept(examination: &Examination) -> Option<Remark> {
+    let page_bytes = examination.host.page_bytes;
+    let freed_of_each = |bytes: u64| {
+        let descriptors = bytes.checked_div(page_bytes)? * DESCRIPTOR_BYTES;
+        descriptors.checked_sub(page_bytes)
+    };
+    let pools = examination.host.hugetlb.iter();
+    let freed = pools.filter_map(|(bytes, pool)| freed_of_each(*bytes)?.checked_mul(pool.total));
+    let freed = freed.fold(0, u64::saturating_add);
+    if examination.facts.vmemmap_optimised != Some(false) || freed < WORTH_FREEING {
+        return None;
+    }
+    const FILE: &str = "/proc/sys/vm/hugetlb_optimize_vmemmap";
+    Some(Remark::new(
+        "vmemmap-kept",
+        Severity::Note,
+        vec![Evidence::new(FILE, 0)],
+        format!(
+            "the page descriptors of the hugetlb pools take memory of which {} could be free",
+            bytes_text(freed)
+        ),
+        format!(
+            "echo 1 > {FILE}, then make the pools again, best at boot (hugetlb_free_vmemmap=on): \
+             pages then cost more time to make and to give back"
         ),
     ))
 }

@@ -249,6 +249,31 @@ fn a_pool_that_is_mostly_unused_is_idle() {
     assert_eq!(fix(200, 0), None);
 }
 
+/// 32 KiB of descriptors for each page of 2 MiB, and 4 KiB of them stay.
+#[test]
+fn memory_for_page_descriptors_is_told_if_it_is_much() {
+    let told = |total: u64, optimised: Option<bool>| {
+        let mut seen = healthy();
+        let pool = HugetlbPool {
+            total,
+            free: 0,
+            reserved: 0,
+            overcommit: 0,
+        };
+        seen.host.hugetlb.insert(2 * MIB, pool);
+        seen.facts.vmemmap_optimised = optimised;
+        let settings = diagnose(&seen).settings;
+        let mut found = settings.into_iter().filter(|it| it.id == "vmemmap-kept");
+        found.next().map(|it| it.meaning)
+    };
+    let pages = 128 << 9;
+    let meaning = told(pages, Some(false)).expect("128 GiB are much");
+    assert!(meaning.contains("1.75 GiB"), "{meaning}");
+    assert_eq!(told(pages, Some(true)), None);
+    assert_eq!(told(pages, None), None);
+    assert_eq!(told(100, Some(false)), None);
+}
+
 #[test]
 fn boot_lines_are_found_one_by_one() {
     assert_each([

@@ -39,7 +39,7 @@ use table::Column;
 /// Run the tests on other kernels, under QEMU
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Only kernels whose name contains one of these words, for example `6.12`
+    /// Only kernels with one of these names, or whose name contains it, for example `6.12`
     kernels: Vec<String>,
     /// Only kernels of this machine
     #[arg(long)]

@@ -12,7 +12,7 @@ use crate::debian::mirror;
 use crate::machine::Machine;
 
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-const SUITES: [&str; 3] = ["bookworm", "bookworm-backports", "sid"];
+const SUITES: [&str; 4] = ["bookworm", "bookworm-backports", "sid", "experimental"];
 
 /// An apt root for one architecture.
 pub struct Apt {

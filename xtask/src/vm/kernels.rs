@@ -1,6 +1,6 @@
 //! The kernels of the matrix, with their requirements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -58,18 +58,24 @@ struct File {
     kernels: BTreeMap<String, Kernel>,
 }
 
-/// Returns the kernels of the matrix, x86_64 first; all, or those whose name contains a word of `wanted`.
+/// Returns the kernels of the matrix, x86_64 first; all, or those that a word of `wanted` selects: the one with this
+/// name, otherwise those whose name contains it.
 ///
 /// # Errors
 /// `kernels.toml` has a mistake, or no kernel matches.
 pub fn kernels(wanted: &[String], machine: Option<Machine>) -> Result<Vec<Kernel>> {
     let file: File = toml::from_str(KERNELS).context("xtask/kernels.toml")?;
+    let all: BTreeSet<String> = file.kernels.keys().cloned().collect();
+    let is_selected = |name: &str, word: &String| match all.contains(word) {
+        true => name == word,
+        false => name.contains(word),
+    };
     let mut kernels: Vec<Kernel> = file
         .kernels
         .into_iter()
         .map(|(name, kernel)| Kernel { name, ..kernel })
         .filter(|kernel| machine.is_none_or(|machine| kernel.machine == machine))
-        .filter(|kernel| wanted.is_empty() || wanted.iter().any(|word| kernel.name.contains(word)))
+        .filter(|it| wanted.is_empty() || wanted.iter().any(|word| is_selected(&it.name, word)))
         .collect();
     kernels.sort_by_key(|kernel| (kernel.machine, version(&kernel.name)));
     if kernels.is_empty() {
@@ -101,6 +107,7 @@ mod tests {
     #[test]
     fn kernels_are_chosen_by_a_part_of_their_name() {
         assert_eq!(kernels(&["7.2".to_owned()], None).unwrap().len(), 2);
+        assert_eq!(kernels(&["x86_64 6.1".to_owned()], None).unwrap().len(), 1);
         assert!(kernels(&["5.4".to_owned()], None).is_err());
     }
 }

@@ -76,10 +76,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         each line `A` on stdin, then print `done`; print `tlb PID INSTRUCTIONS` first
 
   steady --order chase|stream --mib N --out FILE [--huge] [--seconds S] [--kind shared]
-         [--with churn|child|forks]
+         [--with churn|child|forks|zeros]
         read N MiB again and again until stdin closes or for S s, write the units of work so far to
         FILE; print `steady PID`, and at the end `units U same` if no word changed; --with adds a
-        thread that maps and unmaps memory, a child, or children that come and go
+        thread that maps and unmaps memory, a child, children that come and go, or 16 MiB with zeros
 
   sites [--reads N] [--divide D]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two

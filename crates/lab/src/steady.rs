@@ -34,6 +34,8 @@ enum Companion {
     Child,
     /// Such a child comes and goes.
     Forks,
+    /// Memory that stays as it is, of which every eighth page holds zeros.
+    Zeros,
 }
 
 /// The file of the count is written after this many units.
@@ -60,7 +62,11 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         Some("churn") => Companion::Churn,
         Some("child") => Companion::Child,
         Some("forks") => Companion::Forks,
-        Some(_) => return Err(Trouble::Usage("--with is churn, child or forks".to_owned())),
+        Some("zeros") => Companion::Zeros,
+        Some(_) => {
+            let usage = "--with is churn, child, forks or zeros";
+            return Err(Trouble::Usage(usage.to_owned()));
+        }
     };
     let advice = match arguments.switch("--huge") {
         true => Advice::Huge,
@@ -132,6 +138,7 @@ fn start(companion: Companion) -> Result<(), Trouble> {
         Companion::Forks => {
             std::thread::spawn(|| while come_and_go().is_ok() {});
         }
+        Companion::Zeros => zeros()?,
     }
     Ok(())
 }
@@ -149,6 +156,18 @@ fn churn() -> Result<(), Trouble> {
     }
     // SAFETY: the mapping is ours, and nothing refers to it.
     unsafe { libc::munmap(start.cast(), CHURN) };
+    Ok(())
+}
+
+/// MiB with zeros.
+const ZEROS: usize = 16;
+
+fn zeros() -> Result<(), Trouble> {
+    let words = memory(ZEROS, Kind::Private, Advice::None)?;
+    let pages = words.chunks_mut(page_bytes() / size_of::<u64>());
+    for (index, page) in pages.enumerate() {
+        page[0] = u64::from(index % 8 != 0);
+    }
     Ok(())
 }
 

@@ -122,16 +122,23 @@ fn pages_skip(pages: &Pages, all: u64) -> Option<Skip> {
     }
 }
 
+const PRESENT: u64 = 1 << 63;
+const FILE: u64 = 1 << 61;
+const EXCLUSIVE: u64 = 1 << 56;
+
 /// Returns the reason why a block with these entries of the page map is not switched: one is not in memory, or another
 /// process maps it as well (Documentation/admin-guide/mm/pagemap.rst).
 #[must_use]
 pub fn shared_block(entries: &[u64]) -> Option<Skip> {
-    const PRESENT: u64 = 1 << 63;
-    const FILE: u64 = 1 << 61;
-    const EXCLUSIVE: u64 = 1 << 56;
     if entries.is_empty() || entries.iter().any(|it| it & PRESENT == 0) {
         return Some(Skip::NotPresent);
     }
-    let is_own = |it: &u64| it & EXCLUSIVE != 0 && it & FILE == 0;
-    (!entries.iter().all(is_own)).then_some(Skip::Shared)
+    (own_pages(entries) < entries.len() as u64).then_some(Skip::Shared)
+}
+
+/// Returns how many of these entries of the page map are anonymous pages that no other process maps.
+#[must_use]
+pub fn own_pages(entries: &[u64]) -> u64 {
+    let is_own = |it: &&u64| *it & PRESENT != 0 && *it & EXCLUSIVE != 0 && *it & FILE == 0;
+    entries.iter().filter(is_own).count() as u64
 }

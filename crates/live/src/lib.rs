@@ -18,7 +18,7 @@ mod source;
 mod timing;
 
 pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metrics, sum_of_io};
-pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
+pub use blocks::{Block, Blocks, blocks, mapping_skip, own_pages, shared_block};
 pub use course::Courses;
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};

@@ -301,6 +301,7 @@ fn doubts_of_trials() -> Vec<Doubt> {
             seconds: 4,
         },
         Doubt::MaybeSmall { claim: ClaimId(0) },
+        Doubt::FaultsAfterSplits { share: 0.021 },
         Doubt::FewStarts {
             starts: 2,
             wanted: 5,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::{self, Case, one_at_a_time, skip, wait_until};
+use crate::harness::{Case, one_at_a_time, readings, skip, wait_until};
 use crate::{Steady, assert_unchanged, obstacle};
 
 #[test]
@@ -48,7 +48,7 @@ fn periods_have_their_pages_and_the_found_ones_come_back() {
     assert_eq!(live["found_huge"].as_u64(), Some(32));
     for (policy, bytes) in [("huge", 64 << 20), ("small", 0)] {
         for end in ["huge_anon_begin_bytes", "huge_anon_end_bytes"] {
-            let read = harness::readings(&report, policy, end);
+            let read = readings(&report, policy, end);
             assert!(read.len() >= 5, "{read:?}");
             assert!(
                 read.iter().all(|it| *it == f64::from(bytes)),
@@ -56,7 +56,7 @@ fn periods_have_their_pages_and_the_found_ones_come_back() {
             );
         }
     }
-    let work = harness::readings(&report, "huge", "cpu_work_per_second");
+    let work = readings(&report, "huge", "cpu_work_per_second");
     assert!(work.iter().all(|it| *it > 0.0), "{work:?}");
     let again = case
         .hugewise()
@@ -156,5 +156,35 @@ fn a_preview_changes_nothing() {
             .is_some_and(|it| it > 0.0)
     );
     assert_eq!(steady.huge(), before);
+    assert_unchanged(steady);
+}
+
+/// A split gives back pages of zeros (Linux 6.12). Blocks with a few of them stay in the experiment.
+#[test]
+fn blocks_with_some_zeros_are_switched() {
+    const NAME: &str = "blocks_with_some_zeros_are_switched";
+    if let Some(why) = obstacle() {
+        return skip(NAME, why);
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let steady = Steady::begin(&case, "stream", &["--with", "zeros"]);
+    let mut command = case.hugewise();
+    command
+        .args(["live", &steady.child.id().to_string(), "--work"])
+        .arg(steady.work())
+        .args(["--period", "200ms", "--max-rounds", "2", "--wait", "5m"])
+        .args(["--format", "json"]);
+    let output = command.output().expect("hugewise");
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let all = 80_u32 << 20;
+    let blocks = report["plan"]["live"]["blocks"].as_u64();
+    assert_eq!(blocks, Some(u64::from(all >> 21)), "{}", report["plan"]);
+    for (policy, bytes) in [("huge", all), ("small", 0)] {
+        let huge = readings(&report, policy, "huge_anon_end_bytes");
+        assert!(huge.iter().all(|it| *it == f64::from(bytes)), "{huge:?}");
+    }
+    assert_eq!(steady.huge(), 0);
     assert_unchanged(steady);
 }

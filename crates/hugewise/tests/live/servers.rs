@@ -61,7 +61,7 @@ fn a_planted_gain_is_found_inside_the_starts_of_a_server() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let flags = ["--min-rounds", "90", "--max-time", "75s"];
-    let (report, said) = measured(&case, ["chase", "3000"], &flags);
+    let (report, said) = measured(&case, ["chase", "1500"], &flags);
     let inside = &report["answer"]["inside"];
     assert_eq!(inside["word"], "help", "{said} {inside:#}");
     let claim = &inside["claims"][0];
@@ -94,10 +94,10 @@ fn no_gain_is_claimed_inside_a_server_without_one() {
         "--min-rounds",
         "90",
         "--max-time",
-        "30s",
+        "45s",
     ];
     let flags = [&flags[..], &["--threshold", "5%"]].concat();
-    let (report, said) = measured(&case, ["stream", "20000"], &flags);
+    let (report, said) = measured(&case, ["stream", "7000"], &flags);
     let claim = &report["answer"]["inside"]["claims"][0];
     assert_eq!(claim["budget"], "verdict", "{said} {claim:#}");
     assert!(
@@ -116,8 +116,8 @@ fn whole_runs_leave_the_periods_out() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let flags = ["--whole-runs", "--min-rounds", "90", "--max-time", "10s"];
-    let (report, said) = measured(&case, ["chase", "3000"], &flags);
+    let flags = ["--whole-runs", "--max-rounds", "1", "--max-time", "60s"];
+    let (report, said) = measured(&case, ["chase", "1000"], &flags);
     assert_eq!(report["inside"], Value::Null, "{said}");
     assert!(!said.contains("inside the servers"), "{said}");
 }

@@ -1,10 +1,11 @@
 //! A process whose pages are switched.
 
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::plan::Skip;
-use hugewise_live::{Block, Blocks, Mapped, blocks, mapped, shared_block};
+use hugewise_live::{Block, Blocks, Mapped, blocks, mapped, own_pages, shared_block};
 use hugewise_observe::address_space::{Sort, Space};
 
 use super::own::SplitMeans;
@@ -124,11 +125,21 @@ impl Member {
         Ok((found, mapped(&space)))
     }
 
-    /// Returns true if a page of a block is the shared zero page.
-    #[must_use]
-    pub fn has_zero_page(&self, start: u64) -> bool {
+    /// Returns how many pages of a block are the shared zero page.
+    fn zero_pages(&self, start: u64) -> u64 {
         self.seen
-            .has_zero_page(self.target.pagemap(), start, self.page_sizes())
+            .zero_pages(self.target.pagemap(), start, self.page_sizes())
+    }
+
+    /// Returns the share of a block that is the shared zero page, if some is and all its other pages are its own.
+    /// Since Linux 6.12 a split leaves pages of zeros so (try_to_map_unused_to_zeropage, mm/migrate.c).
+    #[must_use]
+    pub fn zero_share(&self, start: u64) -> Option<f64> {
+        let entries = self.entries(start).ok()?;
+        let zero = self.zero_pages(start);
+        let own = own_pages(&entries);
+        let is_rest_own = zero > 0 && own + zero == entries.len() as u64;
+        is_rest_own.then(|| zero as f64 / entries.len() as f64)
     }
 
     fn page_sizes(&self) -> PageSizes {
@@ -138,20 +149,23 @@ impl Member {
         }
     }
 
-    fn why_shared(&self, block: &Block) -> Option<Skip> {
+    /// The entries of a block in the page map.
+    fn entries(&self, start: u64) -> io::Result<Vec<u64>> {
         let pages = self.huge_bytes / self.page_bytes;
         let mut bytes = vec![0; usize::try_from(pages * 8).unwrap_or(0)];
-        let at = block.start / self.page_bytes * 8;
-        match self.target.pagemap().read_exact_at(&mut bytes, at) {
-            Ok(()) => {
-                let entries = bytes.as_chunks::<8>().0.iter();
-                let entries: Vec<u64> = entries.map(|it| u64::from_ne_bytes(*it)).collect();
-                match shared_block(&entries) {
-                    Some(Skip::Shared) if self.has_zero_page(block.start) => Some(Skip::ZeroFilled),
-                    why => why,
-                }
-            }
-            Err(_) => Some(Skip::NotPresent),
+        let at = start / self.page_bytes * 8;
+        self.target.pagemap().read_exact_at(&mut bytes, at)?;
+        let entries = bytes.as_chunks::<8>().0.iter();
+        Ok(entries.map(|it| u64::from_ne_bytes(*it)).collect())
+    }
+
+    fn why_shared(&self, block: &Block) -> Option<Skip> {
+        let Ok(entries) = self.entries(block.start) else {
+            return Some(Skip::NotPresent);
+        };
+        match shared_block(&entries) {
+            Some(Skip::Shared) if self.zero_pages(block.start) > 0 => Some(Skip::ZeroFilled),
+            why => why,
         }
     }
 }

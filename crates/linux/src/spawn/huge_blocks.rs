@@ -67,13 +67,14 @@ impl HugeBlocks {
     }
 
     #[cfg(any(test, feature = "live"))]
-    /// Returns true if a page of a block is a shared zero page.
-    pub(crate) fn has_zero_page(&self, pagemap: &File, start: u64, sizes: PageSizes) -> bool {
+    /// Returns how many pages of a block are the shared zero page.
+    pub(crate) fn zero_pages(&self, pagemap: &File, start: u64, sizes: PageSizes) -> u64 {
         match self {
-            Self::Scan => scan_finds_zero(pagemap, start..start + sizes.pmd_bytes),
-            Self::Frames(flags) => {
-                frames_have_zero((pagemap, flags), start, sizes).unwrap_or(false)
+            Self::Scan => {
+                let bytes = scanned_zero_bytes(pagemap, start..start + sizes.pmd_bytes);
+                bytes / sizes.page_bytes.max(1)
             }
+            Self::Frames(flags) => zero_frames((pagemap, flags), start, sizes).unwrap_or(0),
         }
     }
 }
@@ -118,32 +119,29 @@ fn by_frames((pagemap, flags): (&File, &File), starts: &[u64], sizes: PageSizes)
 }
 
 #[cfg(any(test, feature = "live"))]
-fn scan_finds_zero(pagemap: &File, block: std::ops::Range<u64>) -> bool {
+fn scanned_zero_bytes(pagemap: &File, block: std::ops::Range<u64>) -> u64 {
     let wanted = PageFilter {
         with: ZERO,
         returned: ZERO,
         ..PageFilter::default()
     };
-    let mut found = false;
-    let _ = page_scan::scan_span(pagemap, block, wanted, |_| found = true);
-    found
+    let mut bytes = 0;
+    let _ = page_scan::scan_span(pagemap, block, wanted, |region| {
+        bytes += region.end - region.start;
+    });
+    bytes
 }
 
 #[cfg(any(test, feature = "live"))]
-fn frames_have_zero(
-    (pagemap, flags): (&File, &File),
-    start: u64,
-    sizes: PageSizes,
-) -> io::Result<bool> {
+fn zero_frames((pagemap, flags): (&File, &File), start: u64, sizes: PageSizes) -> io::Result<u64> {
     let page = sizes.page_bytes.max(1);
     let entries = words(pagemap, start / page, sizes.pmd_bytes / page)?;
+    let mut zero = 0;
     for entry in entries.iter().filter(|entry| *entry & PRESENT_ENTRY != 0) {
         let of_frame = words(flags, entry & FRAME, 1)?;
-        if of_frame.iter().any(|flags| flags & ZERO_PAGE != 0) {
-            return Ok(true);
-        }
+        zero += u64::from(of_frame.iter().any(|flags| flags & ZERO_PAGE != 0));
     }
-    Ok(false)
+    Ok(zero)
 }
 
 #[cfg(test)]
@@ -185,8 +183,8 @@ mod tests {
         for source in [HugeBlocks::Scan, frames] {
             let huge = source.huge(&pagemap, &starts, SIZES);
             assert_eq!(huge, [starts[3]], "{source:?}");
-            let zero = starts.map(|start| source.has_zero_page(&pagemap, start, SIZES));
-            assert_eq!(zero, [false, true, false, false], "{source:?}");
+            let zero = starts.map(|start| source.zero_pages(&pagemap, start, SIZES));
+            assert_eq!(zero, [0, 512, 0, 0], "{source:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reasons not to rely on an answer, at most 25 kinds.
+//! Reasons not to rely on an answer, at most 30 kinds.
 
 use serde::Serialize;
 
@@ -184,6 +184,11 @@ pub enum Doubt {
         wrong: Vec<String>,
         /// The command that verifies events.
         command: String,
+    },
+    /// Page faults that follow a split may be a part of the effect.
+    FaultsAfterSplits {
+        /// At most this share of processor time with small pages.
+        share: f64,
     },
     /// A problem with the record or the machine.
     Warning {

@@ -22,6 +22,8 @@ use crate::stderr::message;
 
 /// The most blocks of one call.
 const BLOCKS_PER_CALL: usize = 64;
+/// A block with a larger share of zeros is left as it is: its memory changes too much.
+const MOST_ZERO: f64 = 0.5;
 
 /// The blocks of one process in one part of the layout.
 #[derive(Debug)]
@@ -375,14 +377,18 @@ impl<'a> Session<'a> {
 }
 
 impl Part {
-    /// Drops the blocks that can be switched no more.
+    /// Drops the blocks that can be switched no more. A block of which a split gave back pages of zeros stays, unless
+    /// they are most of it.
     fn keep(&mut self, able: &[Block]) {
         let able: BTreeSet<u64> = able.iter().map(|it| it.start).collect();
-        let gone = self.blocks.iter().filter(|it| !able.contains(it));
-        let zero_filled = gone.filter(|it| self.member.has_zero_page(**it));
-        let zero_filled: Vec<(u64, Skip)> = zero_filled.map(|it| (*it, Skip::ZeroFilled)).collect();
-        self.refused.extend(zero_filled);
-        self.blocks.retain(|it| able.contains(it));
+        let others = self.blocks.iter().filter(|it| !able.contains(it));
+        let zero = others.filter_map(|it| Some((*it, self.member.zero_share(*it)?)));
+        let (much, little): (Vec<_>, Vec<_>) = zero.partition(|(_, share)| *share > MOST_ZERO);
+        let stay: BTreeSet<u64> = little.into_iter().map(|(start, _)| start).collect();
+        let refused = much.into_iter().map(|(start, _)| (start, Skip::ZeroFilled));
+        self.refused.extend(refused);
+        self.blocks
+            .retain(|it| able.contains(it) || stay.contains(it));
     }
 
     fn leave_out(&mut self, work: Work, done: &Switched) {

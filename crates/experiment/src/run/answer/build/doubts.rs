@@ -15,10 +15,13 @@ use crate::run::compare::{
     ControlOutcome, PolicyAnswer, Runs, Statistic, Warning, host_differences,
 };
 use crate::run::metric::MetricId;
+use crate::run::metric::live::LiveMetric;
 use crate::run::metric::requests::suffix_metric;
+use crate::run::plan::{HUGE, SMALL};
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
 use crate::run::record::{Record, RemovalReason, by_our_means};
+use crate::run::stats::median;
 use crate::run::trial::{Mark, Pacing, Reading, Trial};
 
 /// Servers need this many starts before their starts give evidence.
@@ -50,6 +53,7 @@ pub(super) fn doubts(
     doubts.extend(by_chance(work, choice));
     doubts.extend(mechanism_cost(work, claims, decision));
     doubts.extend(maybe_small(work, claims, decision));
+    doubts.extend(faults_after_splits(work));
     doubts.extend(some_runs_worse(work, decision));
     doubts.extend(left_out(work));
     doubts.extend(load(work));
@@ -285,6 +289,27 @@ fn maybe_small(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
         false => 1.0 - high,
     };
     (is_decided && near < threshold).then_some(Doubt::MaybeSmall { claim })
+}
+
+/// A page fault on a small page costs about this, in seconds: 500,000 of them took 1.0 s in a virtual machine on Linux
+/// 6.18.
+const FAULT_SECONDS: f64 = 2e-6;
+
+/// A split gives back pages of zeros, and the next write to each is a page fault. Only periods with small pages have
+/// these faults, and memory that was never huge would not.
+fn faults_after_splits(work: &Work<'_>) -> Option<Doubt> {
+    let record = work.record();
+    record.header.plan.live.as_ref()?;
+    let of = |policy: &'static str, metric: LiveMetric| {
+        let trials = record.trials.iter().filter(|it| it.policy == policy);
+        let values: Vec<f64> = trials.filter_map(|it| it.value(metric)).collect();
+        median(&values)
+    };
+    let faults = |policy| of(policy, LiveMetric::MinorFaultsPerSecond);
+    let more = faults(SMALL)? - faults(HUGE)?;
+    let used = of(SMALL, LiveMetric::ProcessorUseRatio).filter(|it| *it > 0.0)?;
+    let share = more * FAULT_SECONDS / used;
+    (share >= work.table().verdict.threshold).then_some(Doubt::FaultsAfterSplits { share })
 }
 
 fn some_runs_worse(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {

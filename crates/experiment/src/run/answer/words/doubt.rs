@@ -59,6 +59,12 @@ pub(in crate::run::answer) fn doubt(answer: &Answer, doubt: &Doubt) -> String {
             claim,
             seconds,
         } => back_to_back(answer, arm, *claim, *seconds),
+        Doubt::FaultsAfterSplits { share } => {
+            let percent = chosen_percent(*share);
+            format!(
+                "page faults after splits may be {percent} % of the effect: they cost small pages time"
+            )
+        }
         Doubt::MaybeSmall { claim } => {
             let threshold = chosen_percent(answer.judged.threshold);
             let figures = figures(answer, answer.claim(*claim));

@@ -75,6 +75,9 @@ fn lines(path: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The kernel may refuse single blocks, of which a site has 16 or more.
+const REFUSED: u64 = 4 << 20;
+
 /// Each period has the pages of its row. A record of a running process is not for `attribute --from`, whose sites a
 /// new start would find.
 #[test]
@@ -108,17 +111,14 @@ fn each_period_has_the_pages_of_its_row() {
         let row = row(&line["policy"]);
         for site in sites {
             let name = site["site"].as_str().expect("a site");
-            let bytes = site["bytes"].as_u64();
-            let expected = if row.contains(name) { bytes } else { Some(0) };
-            assert_eq!(
-                site["at_end"]["huge_bytes"].as_u64(),
-                expected,
-                "{row}: {site}"
-            );
+            let bytes = site["bytes"].as_u64().expect("bytes");
+            let expected = if row.contains(name) { bytes } else { 0 };
+            let huge = site["at_end"]["huge_bytes"].as_u64().expect("bytes");
+            assert!(huge.abs_diff(expected) <= REFUSED, "{row}: {site}");
         }
     }
     // Eight rows and the second run of the first, twice.
-    assert_eq!(periods, 18);
+    assert_eq!(periods, 18, "{lines:?}");
     let refused = case.hugewise().args(["attribute", "--from", out]).output();
     assert_eq!(refused.expect("attribute").status.code(), Some(2));
     assert_eq!(steady.huge(), 0);

@@ -153,7 +153,7 @@ pub fn code_made_huge(ground: &Ground) {
 }
 
 /// Major and minor version.
-fn kernel() -> (u32, u32) {
+pub fn kernel() -> (u32, u32) {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut parts = release.split(['.', '-', '\n']).map(str::parse::<u32>);
     let mut next = || parts.next().unwrap().unwrap();

@@ -67,6 +67,8 @@ fn compaction() -> Vec<Point> {
 #[rustfmt::skip]
 fn reclaim() -> Vec<Point> {
     const AT_LIMIT: &str = "one reclaim at the limit of a memory cgroup";
+    // The tracepoints are new in Linux 7.2.
+    const BALANCE: &str = "one reclaim of a node by kswapd, until enough is free";
     let ends = |begin, end, key, includes| pair("vmscan", [begin, end], key, Who::Everyone, includes);
     vec![
         point(Preset::Reclaim, "direct_reclaim", "direct reclaim", [
@@ -81,6 +83,10 @@ fn reclaim() -> Vec<Point> {
         point(Preset::Reclaim, "kswapd", "kswapd awake", [
             ends("mm_vmscan_kswapd_wake", "mm_vmscan_kswapd_sleep", None,
                 "from the order to wake to the next sleep, of one node"),
+        ]),
+        point(Preset::Reclaim, "kswapd_balance", "kswapd reclaiming", [
+            function(&["balance_pgdat"], Some(ORDER), BALANCE),
+            ends("mm_vmscan_balance_pgdat_begin", "mm_vmscan_balance_pgdat_end", Some((Edge::Begin, ORDER)), BALANCE),
         ]),
     ]
 }

@@ -154,7 +154,10 @@ impl Growth {
     /// The standard error of the rate, and its degrees of freedom: the larger of the error from the batches and the one
     /// from the increments and their correlation. Either alone is too small in some series.
     fn error(&self) -> Option<(f64, f64)> {
-        let means: Vec<f64> = batches(&self.since)?.into_iter().map(Increment::rate).collect();
+        let means: Vec<f64> = batches(&self.since)?
+            .into_iter()
+            .map(Increment::rate)
+            .collect();
         let rates: Vec<f64> = self.since.iter().map(|it| it.rate()).collect();
         let of_batches = variance(&means) / means.len() as f64;
         let memory = correlation(&rates).clamp(0.0, MOST_MEMORY);
@@ -178,8 +181,15 @@ fn variance(values: &[f64]) -> f64 {
 fn correlation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
-    let products: f64 = values.windows(2).map(|it| (it[0] - mean) * (it[1] - mean)).sum();
-    if squares > 0.0 { products / squares } else { 0.0 }
+    let products: f64 = values
+        .windows(2)
+        .map(|it| (it[0] - mean) * (it[1] - mean))
+        .sum();
+    if squares > 0.0 {
+        products / squares
+    } else {
+        0.0
+    }
 }
 
 fn sum(increments: &[Increment]) -> Increment {
@@ -289,7 +299,10 @@ mod tests {
         let before = later.before.expect("a change");
         assert!((90.0..110.0).contains(&before), "{before}");
         let rate = later.rate(ALPHA).expect("a rate");
-        assert!(rate.low < 20.0 && 20.0 < rate.high && rate.high < 30.0, "{rate:?}");
+        assert!(
+            rate.low < 20.0 && 20.0 < rate.high && rate.high < 30.0,
+            "{rate:?}"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ const BATCHES: usize = 8;
 /// The error of a test for a change of the rate. Noise with a memory exceeds it, and then a forecast is only missing.
 const ALPHA_OF_A_CHANGE: f64 = 0.01;
 
-/// The largest correlation of neighbours that is corrected.
+/// Larger correlations of neighbours are treated as this one.
 const MOST_MEMORY: f64 = 0.9;
 
 /// The number of simulated ends.

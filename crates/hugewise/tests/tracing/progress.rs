@@ -88,7 +88,12 @@ fn a_start_is_foretold_from_the_mapping_that_it_fills() {
     let forecasts: Vec<(f64, f64)> = intervals[full / 2..full]
         .iter()
         .filter(|it| it["forecast"]["is"] == "known")
-        .map(|it| (end - number(&it["to_seconds"]), number(&it["forecast"]["seconds"])))
+        .map(|it| {
+            (
+                end - number(&it["to_seconds"]),
+                number(&it["forecast"]["seconds"]),
+            )
+        })
         .collect();
     assert!(!forecasts.is_empty(), "{intervals:?}");
     let near = forecasts
@@ -128,7 +133,10 @@ fn without_rights_growth_is_seen_and_each_missing_part_names_its_grant() {
         .output()
         .expect("it runs");
     let progress: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert!(number(&progress["total"]["grown_bytes"]) > MIB, "{progress}");
+    assert!(
+        number(&progress["total"]["grown_bytes"]) > MIB,
+        "{progress}"
+    );
     assert_eq!(progress["total"]["state"], "growing", "{progress}");
     let missing = progress["missing"].as_array().expect("a list");
     let grant = |part: &str| {

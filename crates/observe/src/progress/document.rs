@@ -7,12 +7,15 @@ use hugewise_base::units::{bytes_text, rough};
 use hugewise_text::Tone;
 use hugewise_text::csv::{Csv, optional};
 use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
-use hugewise_text::number::{count, percent};
+use hugewise_text::number::count;
 
 use super::{
-    Because, Forecast, Interval, NextStart, Part, Progress, Remedy, Setting, Target, TargetSource,
-    Unknown,
+    Because, Forecast, Interval, NextStart, Part, Progress, Remedy, Setting, State, Target,
+    TargetSource, Unknown,
 };
+
+/// A smaller share of the time is not in the first sentence.
+const WORTH_A_WORD: f64 = 0.01;
 
 /// The heading of the lines of intervals.
 #[must_use]
@@ -32,7 +35,7 @@ pub fn line(interval: &Interval) -> String {
     let reclaim = reclaim.map(|_| work.reclaim.unwrap_or(0.0) + work.limit_reclaim.unwrap_or(0.0));
     format!(
         "{:>7} {:>9} {:>10} {:>5} {:>10} {:>7}  {:<10} {}\n",
-        rough(Duration::from_secs_f64(interval.to_seconds)),
+        seconds_since(interval.to_seconds),
         bytes_text(interval.memory_bytes),
         growth(interval),
         whole_percent(interval.huge_share),
@@ -61,11 +64,19 @@ fn whole_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "~".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
+/// Formats a time since the start, with tenths below 100 s, because intervals can be shorter than a second.
+fn seconds_since(seconds: f64) -> String {
+    match seconds {
+        ..100.0 => format!("{seconds:.1} s"),
+        _ => seconds_text(seconds),
+    }
+}
+
 fn seconds_text(seconds: f64) -> String {
     Duration::try_from_secs_f64(seconds).map_or_else(|_| "years".to_owned(), rough)
 }
 
-/// The time that is left, in a few words.
+/// Formats the time left in a few words.
 fn left(forecast: &Forecast) -> String {
     match forecast {
         Forecast::Known { seconds, .. } => seconds_text(*seconds),
@@ -115,6 +126,7 @@ impl Progress {
         let most = work
             .into_iter()
             .filter_map(|(share, name)| Some((share?, name)))
+            .filter(|(share, _)| *share >= WORTH_A_WORD)
             .max_by(|one, two| one.0.total_cmp(&two.0));
         let most = most.map_or_else(String::new, |(share, name)| {
             format!("; {} of the time in {name}", whole_percent(Some(share)))
@@ -147,7 +159,9 @@ impl Progress {
         if let Some(target) = &total.target {
             fields.push(Field::new("Target", target_text(target)));
         }
-        fields.push(Field::new("Left", left_text(&total.forecast)));
+        if total.state != State::Finished {
+            fields.push(Field::new("Left", left_text(&total.forecast)));
+        }
         fields
     }
 
@@ -177,7 +191,10 @@ fn memory(total: &Interval) -> String {
     let grown = bytes_text(total.grown_bytes.unsigned_abs());
     let seconds = seconds_text(total.seconds());
     let huge = total.huge_share.map_or_else(String::new, |share| {
-        format!("; {} % of the new memory in huge pages", percent(share))
+        format!(
+            "; {} of the new memory in huge pages",
+            whole_percent(Some(share))
+        )
     });
     let memory = bytes_text(total.memory_bytes);
     format!("{memory}, {minus}{grown} in {seconds}{huge}")
@@ -189,8 +206,8 @@ fn times(total: &Interval) -> String {
         ("compaction", work.compaction),
         ("reclaim", work.reclaim),
         ("reclaim at a limit", work.limit_reclaim),
-        ("kernel in all", Some(work.kernel)),
-        ("own code", Some(work.user)),
+        ("processor in the kernel", Some(work.kernel)),
+        ("in its own code", Some(work.user)),
     ];
     let shares = shares.map(|(name, share)| format!("{name} {}", whole_percent(share)));
     shares.join(", ")
@@ -408,7 +425,7 @@ fn csv_row(interval: &Interval) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::{Compactions, Pace, State, Work};
+    use crate::progress::{Compactions, Pace, Work};
     use hugewise_base::missing::Missing;
     use hugewise_text::wrap::display_width;
     use hugewise_text::{Style, to_text};

@@ -7,14 +7,14 @@ use crate::address_space::Mapping;
 /// A mapping that takes less of the growth is not being filled: a stack, a buffer.
 const LEAST_PART: f64 = 0.05;
 
-/// What the mappings of a process tree contain at a moment.
+/// The contents of all mappings of a process tree at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// By process, first and last address.
     pieces: BTreeMap<(u32, u64, u64), Piece>,
 }
 
-/// What a mapping contains.
+/// The contents of a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
     /// Resident and hugetlb memory, in bytes.
@@ -47,7 +47,7 @@ impl Contents {
     }
 }
 
-/// What happened to mappings between two readings.
+/// The growth of mappings between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filled {
     /// The share of the new memory in huge pages; `None` if nothing grew.

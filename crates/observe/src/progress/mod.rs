@@ -1,7 +1,7 @@
-//! The progress of a process that fills its memory: how fast it grows, what delays it, when it has all, and the one
-//! setting that ends the delay.
+//! The progress of a process that fills its memory: growth, delays, the time left, and the one setting that ends the
+//! delay.
 //!
-//! [`state`] decides the state of one interval, [`forecast`] the time that is left, and [`remedy`] the setting.
+//! [`state`] decides the state of one interval, [`forecast`] the time left, and [`remedy`] the setting.
 //! [`document`] has all words.
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Progress {
     pub format: String,
     /// The kernel release, as `uname -r` prints it.
     pub kernel: String,
-    /// The process. Its descendants are included everywhere; memory shared by several of them counts once for each.
+    /// The process. Everything includes its descendants; memory that several processes share counts once for each.
     pub pid: u32,
     /// Its name.
     pub command: String,
@@ -57,7 +57,7 @@ pub struct Progress {
     pub missing: Vec<MissingPart>,
 }
 
-/// The settings that decide what a page fault may do.
+/// The settings that control compaction and reclaim in page faults.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Settings {
     /// `enabled` of transparent_hugepage; empty if this kernel has no huge pages.
@@ -105,7 +105,7 @@ pub struct Interval {
     pub target: Option<Target>,
     /// The time to the target.
     pub forecast: Forecast,
-    /// The setting that ends the delay; null if there is no delay, or no setting follows from what was read.
+    /// The setting that ends the delay; null without a delay, or if no setting follows from the readings.
     pub remedy: Option<Remedy>,
 }
 
@@ -123,8 +123,8 @@ impl Interval {
     }
 }
 
-/// Shares of the time of a process, between 0 and 1. The whole is the interval, or the processor time of all threads if
-/// that is longer. A piece of work counts in the interval in which it ends.
+/// Shares of the time of a process, between 0 and 1. The whole is the interval, or the processor time of all threads,
+/// the longer of the two. A piece of work counts in the interval in which it ends.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Work {
     /// Direct compaction; null if it could not be traced, like the next two.
@@ -188,7 +188,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns the memory that is missing, in bytes; 0 within a thousandth of the target.
+    /// Returns the missing memory, in bytes; 0 within a thousandth of the target.
     #[must_use]
     pub fn left(&self, memory_bytes: u64) -> u64 {
         let left = self.bytes.saturating_sub(memory_bytes);

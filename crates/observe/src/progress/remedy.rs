@@ -1,8 +1,8 @@
-//! The one setting that ends a delay. Each follows from what was read: the work that takes the time, the allocations
+//! The one setting that ends a delay. Each follows from the readings: the work that takes the time, the allocations
 //! that cause it, and the present settings.
 //!
-//! Page faults of huge pages compact as `defrag` says (`vma_thp_gfp_mask`, mm/huge_memory.c): with `always` all of
-//! them, with `madvise` and `defer+madvise` those of advised memory, with `defer` and `never` none. The value is read
+//! Page faults of huge pages compact as `defrag` says (`vma_thp_gfp_mask`, mm/huge_memory.c): all faults
+//! with `always`, faults in advised memory with `madvise` and `defer+madvise`, no faults with `defer` and `never`. The value is read
 //! at each fault, so a change works at the next fault.
 
 use serde::{Deserialize, Serialize};
@@ -83,8 +83,8 @@ pub enum NextStart {
     SmallPages,
 }
 
-/// Returns the setting that ends the delay of an interval; `None` if there is none, or if none follows. `is_advised` says
-/// whether the memory being filled is advised to be huge; `None` is unknown.
+/// Returns the setting that ends the delay of an interval; `None` if there is none, or if none follows. `is_advised` is
+/// true if the memory being filled is advised to be huge, and `None` if this is unknown.
 #[must_use]
 pub fn remedy(
     interval: &Interval,

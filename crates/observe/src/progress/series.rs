@@ -11,7 +11,7 @@ const MOST: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     increments: Vec<Increment>,
-    /// The increment that is not complete.
+    /// The incomplete increment.
     open: Increment,
     /// The readings in a complete increment, as a power of two.
     doublings: u32,

@@ -1,4 +1,4 @@
-//! What a process does in an interval, in one word.
+//! The activity of a process in an interval, in one word.
 
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -8,7 +8,7 @@ use super::{Interval, MUCH};
 /// The processor time above which a process without growth works. A waiting process has less.
 const WORKS: f64 = 0.05;
 
-/// What a process does in an interval.
+/// The activity of a process in an interval.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

@@ -45,11 +45,11 @@ pub struct Arguments {
     #[arg(long, short, value_name = "PID|NAME", value_parser = parse_process)]
     pid: Option<u32>,
 
-    /// Watch a process fill its memory: does it grow, or does the kernel compact?
+    /// Watch a process fill its memory
     #[arg(long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["what", "pid", "means", "html"])]
     progress: Option<u32>,
 
-    /// Memory that it will have [default: the mappings that grow, filled]
+    /// Memory that it will have [default: of its mappings]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "progress")]
     target: Option<u64>,
 

@@ -34,9 +34,9 @@ struct Session<'a> {
     process: HeldProcess,
     started: Instant,
     intervals: Vec<Interval>,
-    /// The last intervals that were finished and did not grow.
+    /// The number of finished intervals without growth, up to now.
     quiet: usize,
-    /// The remedy that was shown last.
+    /// The last remedy on stderr.
     shown: Option<Remedy>,
 }
 
@@ -121,7 +121,7 @@ impl Session<'_> {
             output::print(&line(&interval))?;
             self.show_setting(&interval);
         }
-        // Only a document that lists the intervals needs them: there may be days of them.
+        // Kept only for a document that lists intervals, because a session can last for days.
         if output.format == Format::Json || output.format == Format::Csv || output.json.is_some() {
             self.intervals.push(interval);
         }

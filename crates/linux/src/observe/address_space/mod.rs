@@ -127,7 +127,7 @@ pub fn read_space(
 }
 
 /// Reads only the mappings of a process and their totals (`/proc/PID/smaps`), without kinds and pages. The kernel walks
-/// all page tables for it: about 10 ms for each GiB of small pages.
+/// all page tables for it, so the cost grows with the memory in small pages.
 ///
 /// # Errors
 /// The process has ended, the kernel refuses, or the file could not be parsed.

@@ -67,7 +67,7 @@ struct Mappings {
 impl ProgressWatch {
     /// Attaches to a process. Each interval takes `every`; `asked` is the size that the user named, in bytes.
     ///
-    /// What cannot be read is in [`missing`](Self::missing).
+    /// [`missing`](Self::missing) returns the unreadable parts.
     #[must_use]
     pub fn open(root: &Root, pid: u32, every: Duration, asked: Option<u64>) -> Self {
         let mut watch = Self {
@@ -274,7 +274,7 @@ impl Mappings {
         }
         if let Some(before) = &self.last {
             let filled = filled(before, &now);
-            // Without growth, the mappings that were being filled are still those.
+            // Without growth, the earlier mappings stay the ones being filled.
             if filled.huge_share.is_some() {
                 self.target = filled.left_bytes.map(|left| Target {
                     bytes: memory_bytes + left,

@@ -20,6 +20,7 @@ fn interval(forecast: Forecast, remedy: Remedy) -> Interval {
             limit_reclaim: Some(0.0),
             user: 0.0,
             kernel: 1.0,
+            active: 1.0,
         },
         attempts: Some(Attempts { all: 9, huge: 9 }),
         machine: Compactions::default(),

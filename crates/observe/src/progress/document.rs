@@ -443,6 +443,7 @@ mod tests {
                 limit_reclaim: None,
                 user: 0.01,
                 kernel: 0.98,
+                active: 1.0,
             },
             machine: Compactions {
                 stalls: 1000,

@@ -137,6 +137,9 @@ pub struct Work {
     pub user: f64,
     /// Processor time in the kernel, compaction and reclaim included.
     pub kernel: f64,
+    /// The share of the readings in which the memory had grown, or a thread ran, was ready to run, or waited in the
+    /// kernel. It also sees work that has not ended.
+    pub active: f64,
 }
 
 /// Attempts of direct compaction.

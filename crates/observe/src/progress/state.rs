@@ -5,7 +5,7 @@ use strum::IntoStaticStr;
 
 use super::{Interval, MUCH};
 
-/// The processor time above which a process without growth works. A waiting process has less.
+/// The share of processor time or of active readings from which a process without growth works.
 const WORKS: f64 = 0.05;
 
 /// The activity of a process in an interval.
@@ -19,7 +19,7 @@ pub enum State {
     Compacting,
     /// The kernel frees pages for it, for a quarter of its time or more.
     Reclaiming,
-    /// It uses the processor, but its memory does not grow.
+    /// A thread runs, is ready to run, or waits in the kernel, but its memory does not grow.
     Working,
     /// No growth, and no work in the kernel or in its own code.
     #[default]
@@ -55,7 +55,7 @@ pub fn state(interval: &Interval) -> State {
         State::Reclaiming
     } else if interval.has_grown() {
         State::Growing
-    } else if work.user + work.kernel >= WORKS {
+    } else if work.active.max(work.user + work.kernel) >= WORKS {
         State::Working
     } else {
         State::Stuck
@@ -83,6 +83,7 @@ mod tests {
             limit_reclaim: Some(0.0),
             user: 0.0,
             kernel: compaction + reclaim,
+            active: 0.0,
         }
     }
 
@@ -90,11 +91,16 @@ mod tests {
     fn the_word_follows_from_time_and_growth() {
         let quiet = traced(0.0, 0.0);
         let busy = Work { user: 0.9, ..quiet };
+        let ready = Work {
+            active: 0.5,
+            ..quiet
+        };
         for (work, grown, expected) in [
             (traced(0.96, 0.01), 4 << 20, State::Compacting),
             (traced(0.3, 0.5), 4 << 20, State::Reclaiming),
             (traced(0.1, 0.1), 4 << 20, State::Growing),
             (busy, 64 << 10, State::Working),
+            (ready, 0, State::Working),
             (quiet, 64 << 10, State::Stuck),
             (quiet, -(4 << 20), State::Stuck),
         ] {

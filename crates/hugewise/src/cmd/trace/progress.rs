@@ -97,7 +97,8 @@ impl Session<'_> {
             let is_over = now >= end || interrupt.asked() || self.process.has_ended();
             if is_over || now >= due {
                 self.close(now)?;
-                due += every;
+                // A late interval is not followed by a short one.
+                due = now.max(due) + every;
                 next = now + reading;
             } else if now >= next {
                 self.watch.tick(now);

@@ -14,7 +14,9 @@ use crate::machine::clock::{next_look, thread_cpu};
 use crate::machine::root::Root;
 use crate::observe::address_space::read_totals;
 use crate::observe::stat::usage::UsageScope;
+use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
+use crate::proc::tree::read_threads;
 use crate::proc::tree_usage::TreeUsage;
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::cgroup::read_memory_group_of;
@@ -23,7 +25,7 @@ use crate::sys::thp::read_thp;
 mod spent;
 mod stalls;
 
-use spent::Spent;
+use spent::{Readings, Spent};
 use stalls::Stalls;
 
 /// Watches one process and its descendants.
@@ -39,6 +41,10 @@ pub struct ProgressWatch {
     first: Mark,
     last: Mark,
     usage: TreeUsage,
+    /// The memory at the last reading, in bytes.
+    seen_bytes: u64,
+    /// The readings in this interval.
+    readings: Readings,
     /// Since the first reading.
     spent: Spent,
     /// The last interval.
@@ -81,6 +87,8 @@ impl ProgressWatch {
             first: Mark::default(),
             last: Mark::default(),
             usage: TreeUsage::default(),
+            seen_bytes: 0,
+            readings: Readings::default(),
             spent: Spent::default(),
             latest: Interval::default(),
         };
@@ -93,6 +101,7 @@ impl ProgressWatch {
         self.usage = TreeUsage::read(&self.root, &self.processes(), None);
         self.last = self.mark(now);
         self.first = self.last;
+        self.seen_bytes = self.last.memory_bytes;
         self.series.push(now, self.last.memory_bytes);
         self.mappings
             .read(&self.root, &self.processes(), self.last.memory_bytes);
@@ -100,9 +109,24 @@ impl ProgressWatch {
 
     /// Reads only the memory, between two intervals.
     pub fn tick(&mut self, now: Duration) {
-        if let Some(bytes) = self.memory_bytes() {
-            self.series.push(now, bytes);
-        }
+        let Some(bytes) = self.memory_bytes() else {
+            return;
+        };
+        self.series.push(now, bytes);
+        let has_grown = bytes > std::mem::replace(&mut self.seen_bytes, bytes);
+        self.readings.all += 1;
+        self.readings.active += u32::from(has_grown || self.has_active_thread());
+    }
+
+    /// Returns true if a thread runs, is ready to run, or waits in the kernel (states R and D).
+    fn has_active_thread(&self) -> bool {
+        /// A process with more threads than this is judged by the first ones.
+        const MOST: usize = 256;
+        let threads = read_threads(&self.root, &self.processes());
+        threads.into_iter().take(MOST).any(|thread| {
+            let stat = read_pid_stat(&self.root, thread);
+            stat.is_ok_and(|stat| matches!(stat.state, 'R' | 'D'))
+        })
     }
 
     /// Ends an interval.
@@ -208,7 +232,9 @@ impl ProgressWatch {
         if !usage.is_empty() {
             self.usage = usage;
         }
-        self.stalls.take(Spent::of(wall, used))
+        let mut spent = Spent::of(wall, used);
+        spent.readings = std::mem::take(&mut self.readings);
+        self.stalls.take(spent)
     }
 
     /// The interval from a mark to the last one, without decisions.

@@ -18,6 +18,16 @@ pub(super) struct Spent {
     pub(super) reclaim: Option<f64>,
     pub(super) limit_reclaim: Option<f64>,
     pub(super) attempts: Option<Attempts>,
+    pub(super) readings: Readings,
+}
+
+/// Readings of a process between two intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Readings {
+    /// All.
+    pub(super) all: u32,
+    /// Those in which it was active.
+    pub(super) active: u32,
 }
 
 impl Spent {
@@ -35,6 +45,8 @@ impl Spent {
         self.wall += later.wall;
         self.user += later.user;
         self.kernel += later.kernel;
+        self.readings.all += later.readings.all;
+        self.readings.active += later.readings.active;
         for (sum, more) in [
             (&mut self.compaction, later.compaction),
             (&mut self.reclaim, later.reclaim),
@@ -64,6 +76,7 @@ impl Spent {
             limit_reclaim,
             user: share(self.user),
             kernel: share(self.kernel),
+            active: f64::from(self.readings.active) / f64::from(self.readings.all.max(1)),
         }
     }
 }
@@ -94,6 +107,7 @@ mod tests {
             wall: 1.0,
             compaction: Some(0.25),
             attempts: Some(Attempts { all: 3, huge: 2 }),
+            readings: Readings { all: 4, active: 1 },
             ..Spent::default()
         };
         let mut sum = one;
@@ -101,5 +115,6 @@ mod tests {
         assert_eq!((sum.compaction, sum.reclaim), (Some(0.5), None));
         assert_eq!(sum.attempts, Some(Attempts { all: 6, huge: 4 }));
         assert_eq!(sum.work().compaction, Some(0.25));
+        assert_eq!(sum.work().active, 0.25);
     }
 }

@@ -12,6 +12,7 @@ mod bench;
 mod contend;
 mod double_fault;
 mod fault_mix;
+mod fill;
 mod fragment;
 mod fragmented;
 mod group;
@@ -80,6 +81,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         read N MiB again and again until stdin closes or for S s, write the units of work so far to
         FILE; print `steady PID`, and at the end `units U same` if no word changed; --with adds a
         thread that maps and unmaps memory, a child, children that come and go, or 16 MiB with zeros
+
+  fill --mib N [--huge] [--pause MS] [--stop-at MIB]
+        write to each page of one mapping of N MiB, up to MIB, with a pause after each huge
+        page; print `fill PID`, then `filled M MiB in MS ms`; hold it until stdin closes
 
   sites [--reads N] [--divide D]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two
@@ -238,6 +243,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "gaps" => sparse_memory::run(&mut rest),
         "split" => planted::split(&mut rest),
         "steady" => steady::run(&mut rest),
+        "fill" => fill::run(&mut rest),
         "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),
         "work" => work::run(&mut rest),

@@ -15,6 +15,8 @@ pub mod inspect;
 /// The huge page state of the machine at one moment.
 pub mod machine;
 mod outlived;
+/// The progress of a process that fills its memory.
+pub mod progress;
 /// Counters of a running program, interval by interval.
 pub mod stat;
 /// Kernel stalls: what can be traced, and the results.

@@ -4,6 +4,7 @@
 mod documented;
 mod faults;
 mod inspection;
+mod progress;
 mod reason;
 mod trace;
 

@@ -4,6 +4,7 @@
 //! never an approximation that could be too narrow.
 
 pub mod draw;
+pub mod growth;
 pub mod holm;
 pub mod mean;
 pub mod null;

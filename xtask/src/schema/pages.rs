@@ -106,6 +106,12 @@ pub const PAGES: &[Page] = &[
         roots: &[("hugewise_observe::trace", "Trace")],
     },
     Page {
+        file: "format-progress.md",
+        title: "The progress of a process as JSON, hugewise-progress 1",
+        lead: include_str!("lead/progress.md"),
+        roots: &[("hugewise_observe::progress", "Progress")],
+    },
+    Page {
         file: "format-collapse.md",
         title: "A collapse as JSON, hugewise-collapse 2",
         lead: include_str!("lead/collapse.md"),

@@ -1,5 +1,7 @@
 //! `hugewise trace` as users see it.
 
+mod progress;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Command as Plain, Stdio};
 use std::time::{Duration, Instant};

@@ -39,6 +39,9 @@ mod processes;
 #[cfg(feature = "monitor")]
 pub mod process_groups;
 
+/// The progress of a process that fills its memory.
+pub mod progress;
+
 /// Counters of a command, a process, a cgroup or the machine, by interval.
 pub mod stat;
 

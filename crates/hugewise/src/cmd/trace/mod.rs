@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_base::units::parse_duration;
+use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::process::{HeldProcess, numbers_are_global};
@@ -24,6 +24,7 @@ use crate::process_name::parse_process;
 use crate::stderr::message;
 
 mod points;
+mod progress;
 mod session;
 
 use session::Session;
@@ -44,6 +45,14 @@ pub struct Arguments {
     #[arg(long, short, value_name = "PID|NAME", value_parser = parse_process)]
     pid: Option<u32>,
 
+    /// Watch a process fill its memory
+    #[arg(long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["what", "pid", "means", "html"])]
+    progress: Option<u32>,
+
+    /// Memory that it will have [default: of its mappings]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "progress")]
+    target: Option<u64>,
+
     /// Stop after TIME [default: on Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
@@ -59,7 +68,7 @@ pub struct Arguments {
     means: Vec<Attachment>,
 
     /// Report again from a page or from the file of --json
-    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["what", "pid", "duration", "interval", "means"])]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["what", "pid", "progress", "duration", "interval", "means"])]
     replay: Option<PathBuf>,
 
     #[command(flatten)]
@@ -91,6 +100,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let root = Root::real();
     check_times(arguments)?;
+    if let Some(pid) = arguments.progress {
+        return progress::run(arguments, pid);
+    }
     let points = points::chosen(&arguments.what, &read_kallsyms(&root).unwrap_or_default())?;
     let process = arguments.pid.map(|pid| watched(&root, pid)).transpose()?;
     output::check_file(&arguments.output)?;
@@ -154,9 +166,14 @@ fn watched(root: &Root, pid: u32) -> Result<HeldProcess> {
              it, or without -p",
         ));
     }
+    held("-p", pid)
+}
+
+/// The process of a flag, which stays this one if its PID is reused.
+fn held(flag: &str, pid: u32) -> Result<HeldProcess> {
     HeldProcess::open(pid).map_err(|error| match error.kind {
         Kind::NotFound => exit::no_process(pid),
-        _ => exit::usage(format!("-p {pid}: {error}")),
+        _ => exit::usage(format!("{flag} {pid}: {error}")),
     })
 }
 

@@ -126,6 +126,19 @@ pub fn read_space(
     Err(last)
 }
 
+/// Reads only the mappings of a process and their totals (`/proc/PID/smaps`), without kinds and pages. The kernel walks
+/// all page tables for it, so the cost grows with the memory in small pages.
+///
+/// # Errors
+/// The process has ended, the kernel refuses, or the file could not be parsed.
+pub fn read_totals(root: &Root, pid: u32) -> Result<Vec<Mapping>, Missing> {
+    let path = format!("proc/{pid}/smaps");
+    let mut file = open(root, &path).map_err(|error| error.into_missing(GRANT))?;
+    let parsed = smaps::read_mappings(&mut file)
+        .map_err(|error| Error::io("reading", &root.path(&path), error).into_missing(GRANT))?;
+    parsed.map_err(|what| Missing::unreadable(format!("/{path}: {what}")))
+}
+
 fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, ReadError> {
     let before = read_pid_stat(root, pid)?;
     let mut process = read_process(root, pid, &before)?;

@@ -19,7 +19,7 @@ use crate::experiment::workload::Workload;
 use crate::options::Options;
 use crate::stderr::message;
 
-/// The code of all programs that run under `text=file` in an experiment.
+/// The code of all programs under `text=file` in an experiment.
 #[derive(Debug)]
 pub struct CodePages {
     directory: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct CodePages {
     block: u64,
     /// The start of each such policy.
     commands: Vec<Start>,
-    /// The obstacles told so far.
+    /// The obstacles printed so far.
     told: RefCell<BTreeSet<String>>,
 }
 

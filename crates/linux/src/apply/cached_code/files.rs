@@ -102,7 +102,7 @@ fn program(start: CommandContext<'_>, rights: &Rights) -> Result<PathBuf, String
     Err("too many scripts lead to the program".to_owned())
 }
 
-/// Returns the program named by the first line of a script; `env` stands for its argument.
+/// Returns the program named by the first line of a script. For `env` it is the argument.
 fn interpreter(file: &mut File) -> io::Result<Option<OsString>> {
     const LONGEST_LINE: u64 = 256;
     let mut start = Vec::new();

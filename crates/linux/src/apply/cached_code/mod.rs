@@ -1,12 +1,14 @@
 //! `text=file`: the code of a program and its libraries in huge pages of the page cache.
 //!
 //! The code stays in its files: all processes share its pages, and symbols keep their addresses. Nothing is traced. The
-//! pages exist before the program starts, and its mappings use them if the file and the address space agree: the
-//! difference of address and offset is a multiple of a huge page.
+//! pages exist before the program starts. A mapping uses them if its address and its offset in the file differ by a
+//! multiple of a huge page.
 //!
-//! Means, in this order: the pages are evicted, and read again through a mapping with `MADV_HUGEPAGE`, for which the
-//! kernel reads whole huge folios if the file system can have them. Blocks that stay small are collapsed by
-//! `MADV_COLLAPSE` through an executable mapping of our own.
+//! The means, in this order:
+//!
+//! * The pages are evicted, and read again through a mapping with `MADV_HUGEPAGE`. The kernel then reads whole huge
+//!   folios if the file system can have them.
+//! * Blocks that stay small are collapsed by `MADV_COLLAPSE`, through an executable mapping of this process.
 //!
 //! All trials of other policies get small pages instead: the pages are evicted, and read again one by one.
 
@@ -48,7 +50,7 @@ impl CachedCode {
     /// maps. `block` is the size of a huge page in bytes.
     ///
     /// # Errors
-    /// A sentence: there is no program, its user may not read it, or no huge page fits into its code.
+    /// A sentence: there is no program, it may not be read, or its code holds no huge page.
     pub fn find(start: CommandContext<'_>, block: u64) -> Result<Self, String> {
         let (files, obstacles) = files::find(start, block)?;
         if files.is_empty() {
@@ -96,7 +98,7 @@ impl CachedCode {
         }
     }
 
-    /// Puts the code into small pages, all of them in the page cache.
+    /// Puts all code into small pages of the page cache.
     ///
     /// # Errors
     /// A sentence: the kernel reported an error, or another program keeps huge pages in use.
@@ -117,7 +119,7 @@ impl CachedCode {
         Ok(())
     }
 
-    /// Returns the bytes of code in huge pages now; reads pages from disk that are not in the page cache.
+    /// Returns the bytes of code in huge pages now. Pages outside the page cache are read from disk.
     ///
     /// # Errors
     /// A sentence: the kernel reported an error.

@@ -64,7 +64,7 @@ impl Code {
         })
     }
 
-    /// Returns the whole blocks of code, as ranges of the file, for addresses that start at a multiple of a block.
+    /// Returns the whole blocks of code, as ranges of the file. They start at addresses that are multiples of a block.
     ///
     /// # Errors
     /// Why no block can be huge; `None` if the code is shorter than a block.

@@ -55,7 +55,7 @@ impl Window {
             return Err(io::Error::last_os_error());
         }
         let first = room.addr();
-        // Unmapped on every return from here on.
+        // Its drop unmaps the reservation on every later return.
         let window = Self {
             room: first..first + bytes + block,
             start: first.next_multiple_of(block),
@@ -92,7 +92,7 @@ impl Window {
         }
     }
 
-    /// Maps all pages, and reads those that are not in the page cache. A file that became shorter is an error, not a
+    /// Maps all pages, and reads missing ones from disk. A file that became shorter is an error, not a
     /// signal.
     pub(super) fn populate(&self) -> io::Result<()> {
         loop {

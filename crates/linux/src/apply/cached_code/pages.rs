@@ -6,8 +6,6 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use hugewise_base::missing::Missing;
-
 use super::window::{Access, Window};
 
 /// Parts of a file, each a multiple of a block.
@@ -30,10 +28,6 @@ pub(super) struct Made {
 /// An error with its step.
 fn at(step: &'static str) -> impl Fn(io::Error) -> String {
     move |error| format!("{step}: {error}")
-}
-
-fn unknown(missing: Missing) -> String {
-    missing.to_string()
 }
 
 impl Pages<'_> {
@@ -91,7 +85,7 @@ impl Pages<'_> {
             let window = window.map_err(at("mapping"))?;
             window.advise(advice).map_err(at("madvise"))?;
             window.populate().map_err(at("MADV_POPULATE_READ"))?;
-            huge += window.huge_bytes().map_err(unknown)?;
+            huge += window.huge_bytes().map_err(|missing| missing.to_string())?;
         }
         Ok(huge)
     }

@@ -242,13 +242,14 @@ fn functions_seen_by_perf(folder: &Path, program: &Path) -> Option<usize> {
     recorded.status.success().then_some(())?;
     let mut script = Command::new("perf");
     let script = script
-        .args(["script", "-F", "sym", "-i"])
+        .args(["script", "-F", "ip,sym", "-i"])
         .arg(&data)
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&script.stdout).into_owned();
     let is_function = |line: &&str| {
-        let number = line.trim().strip_prefix('f');
+        let function = line.split_whitespace().nth(1);
+        let number = function.and_then(|it| it.strip_prefix('f'));
         number.is_some_and(|it| it.len() == 4 && it.bytes().all(|byte| byte.is_ascii_digit()))
     };
     Some(text.lines().filter(is_function).count())

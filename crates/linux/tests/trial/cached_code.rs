@@ -185,6 +185,23 @@ pub(super) fn unreadable_programs_are_refused() {
     assert!(code(&program, None).is_ok());
 }
 
+/// Files in memory have no other copy to read again; their pages stay unchanged.
+pub(super) fn files_in_memory_are_refused() {
+    const NAME: &str = "files_in_memory_are_refused";
+    const MEMORY: &str = "/dev/shm";
+    let folder = folder();
+    let Some(program) = built(NAME, folder.path(), &["-static"]) else {
+        return;
+    };
+    let Ok(memory) = tempfile::tempdir_in(MEMORY) else {
+        return skip(NAME, "no tmpfs here");
+    };
+    let copy = memory.path().join("large");
+    std::fs::copy(&program, &copy).unwrap();
+    let why = code(&copy, None).unwrap_err();
+    assert!(why.contains("tmpfs"), "{why}");
+}
+
 /// Libraries have code too, and a small program in front of them does not hide it.
 pub(super) fn scripts_and_libraries_are_followed() {
     const NAME: &str = "scripts_and_libraries_are_followed";

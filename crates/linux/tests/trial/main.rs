@@ -252,6 +252,10 @@ const TESTS: &[(&str, fn())] = &[
         cached_code::files_in_use_are_refused,
     ),
     (
+        "files_in_memory_are_refused",
+        cached_code::files_in_memory_are_refused,
+    ),
+    (
         "unreadable_programs_are_refused",
         cached_code::unreadable_programs_are_refused,
     ),

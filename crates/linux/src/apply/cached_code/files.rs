@@ -75,6 +75,11 @@ impl Found {
             return;
         }
         match code.blocks(part, self.block) {
+            Ok(_) if is_in_memory(&file) => self.obstacles.push(obstacle(
+                path,
+                "is in memory (tmpfs), where pages cannot be evicted and read again; copy it to a \
+                 file system on a disk",
+            )),
             Ok(stretches) => self.files.push(CodeFile {
                 path: path.to_owned(),
                 file,
@@ -84,6 +89,14 @@ impl Found {
             Err(None) => {}
         }
     }
+}
+
+/// Returns true if a file has no copy outside the page cache.
+fn is_in_memory(file: &File) -> bool {
+    /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of linux/magic.h.
+    const MAGIC: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    let kind = rustix::fs::fstatfs(file).map(|it| it.f_type as u64);
+    kind.is_ok_and(|kind| MAGIC.contains(&kind))
 }
 
 /// Returns the executable of a command: for a script that of its interpreter.

@@ -224,6 +224,8 @@ const EXAMPLES: [(&str, &str); 32] = [
   hugewise exec --policy collapse=after:10s -- ./prog
   # Its code in huge pages
   hugewise exec --policy text=huge -- ./prog
+  # The same in the page cache, shared and with symbols
+  hugewise exec --policy text=file -- ./prog
   # A system setting for the time of the command
   sudo hugewise exec --system --policy thp=always -- ./prog",
     ),

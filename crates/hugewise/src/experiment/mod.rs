@@ -37,6 +37,7 @@ pub mod preview;
 pub mod beginning;
 
 /// The whole experiment: apply, run, record, restore, report.
+pub mod code_pages;
 pub mod conduct;
 
 /// The report and its `--fail-if` conditions.

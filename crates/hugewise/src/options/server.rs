@@ -11,7 +11,7 @@ use hugewise_base::units::parse_duration;
 use hugewise_experiment::run::plan::service::{
     CommandLine, Interleave, Obstacle, Ready, Service, StopSignal, Windows,
 };
-use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::policy::{Policy, Text};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cpu;
 
@@ -196,9 +196,10 @@ impl Options {
             rounds_per_start: rounds.unwrap_or(ROUNDS_PER_START),
             required: choice == InterleaveChoice::Yes,
         };
-        let makes_pool = |policy: &Policy| !policy.settings.hugetlb.is_empty();
-        let pool = policies.iter().any(makes_pool).then_some(Obstacle::Pool);
-        let obstacle = service.obstacle(server, policies.len(), hooks).or(pool);
+        let of_policies = policies.iter().find_map(hindrance);
+        let obstacle = service
+            .obstacle(server, policies.len(), hooks)
+            .or(of_policies);
         match (choice, obstacle) {
             (InterleaveChoice::No, _) => Ok(Interleave::No),
             (InterleaveChoice::Yes, Some(obstacle)) => {
@@ -283,4 +284,13 @@ fn checked(flag: &str, asked: Option<&Processors>) -> Result<Option<Vec<u32>>> {
         ))),
         _ => Ok(Some(asked.clone())),
     }
+}
+
+/// Returns what about a policy prevents servers of all policies at once.
+fn hindrance(policy: &Policy) -> Option<Obstacle> {
+    let settings = &policy.settings;
+    if !settings.hugetlb.is_empty() {
+        return Some(Obstacle::Pool);
+    }
+    (settings.text == Some(Text::File)).then_some(Obstacle::SharedCode)
 }

@@ -1,5 +1,6 @@
 //! Applies policies: files are journalled, written, read back and restored.
 
+pub mod cached_code;
 mod entries;
 pub mod executable;
 pub mod first_touch;

@@ -169,7 +169,7 @@ pub(super) fn holds(image: &[u8], name: &[u8]) -> bool {
 }
 
 /// Finds the file of a program, by its path or in `PATH`.
-fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
         return Some(directory.unwrap_or(Path::new("")).join(path));
@@ -181,7 +181,7 @@ fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Returns stdout of a query; `None` if it fails or takes too long.
-fn output(mut command: Command, start: CommandContext<'_>) -> Option<Vec<u8>> {
+pub(super) fn output(mut command: Command, start: CommandContext<'_>) -> Option<Vec<u8>> {
     let variables = start.environment.iter();
     command
         .envs(variables.map(|(name, value)| (name, value)))

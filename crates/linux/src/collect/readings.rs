@@ -94,6 +94,7 @@ impl Evidence<'_> {
             Id::HugeFilePeakBytes => self.peak(|sum| sum.huge_file_bytes),
             Id::HugeFileMeanBytes => self.mean(|mean| mean.huge_file),
             Id::HugeFileExitBytes => self.at_exit(|sum| sum.huge_file_bytes),
+            Id::HugeCodeExitBytes => self.huge_code_at_exit(),
             Id::HugeShmemPeakBytes => self.peak(|sum| sum.huge_shmem_bytes),
             Id::HugeShmemMeanBytes => self.mean(|mean| mean.huge_shmem),
             Id::HugeShmemExitBytes => self.at_exit(|sum| sum.huge_shmem_bytes),
@@ -155,6 +156,11 @@ impl Evidence<'_> {
 
     fn at_exit(&self, bytes: fn(&Rollup) -> u64) -> Value {
         self.exit_rollup().map(|rollup| bytes(&rollup) as f64)
+    }
+
+    fn huge_code_at_exit(&self) -> Value {
+        let bytes = self.exit()?.huge_code_bytes.clone()?;
+        Ok(bytes as f64)
     }
 
     fn huge_zero_at_exit(&self) -> Value {

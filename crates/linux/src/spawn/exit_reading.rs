@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::folios::{self, PageSizes};
 use super::page_scan;
 use crate::machine::root::Root;
+use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::process::{read_advice, read_process};
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
@@ -36,6 +37,8 @@ pub struct ExitReading {
     pub had_children: bool,
     /// Address space that maps the huge zero page.
     pub huge_zero_bytes: Result<u64, Missing>,
+    /// Executable memory mapped by PMDs.
+    pub huge_code_bytes: Result<u64, Missing>,
     /// Anonymous memory by folio size in KiB, without memory mapped by a PMD.
     pub folio_bytes: Result<BTreeMap<u64, u64>, Missing>,
     /// Its program, libraries and advice.
@@ -82,6 +85,7 @@ fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
         peak_rss_bytes: status.peak_rss_bytes.ok_or(Missing::TooShort),
         had_children: read_pid_stat(&root, pid).map_or(true, |stat| stat.children.minor_faults > 0),
         huge_zero_bytes: scan(&|pagemap| page_scan::huge_zero_bytes(pagemap, &maps)),
+        huge_code_bytes: scan(&|pagemap| huge_code_bytes(&root, pid, pagemap)),
         folio_bytes: match (question.folios, &pagemap) {
             (None, _) => Err(Missing::NotAsked),
             (Some(_), Err(missing)) => Err(missing.clone()),
@@ -90,6 +94,14 @@ fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
         process: process(&root, pid, &rollup),
         rollup,
     }
+}
+
+fn huge_code_bytes(root: &Root, pid: u32, pagemap: &File) -> Result<u64, Missing> {
+    const RUN: u32 = 4;
+    let mappings = maps::read(root, pid).into_iter();
+    let code = mappings.filter(|it| it.protection & RUN != 0 && it.name != "[vsyscall]");
+    let counts = code.map(|it| page_scan::huge_bytes(pagemap, it.start..it.end));
+    counts.sum()
 }
 
 fn status_of(root: &Root, pid: u32) -> Result<Status, Missing> {

@@ -89,7 +89,8 @@ pub struct Launch {
     pub tracer: TreeTracer,
     /// The times at which the memory of its tree is collapsed; excludes a tracer.
     pub collapse: Option<Collapse>,
-    /// The setting for moving its code into huge pages; excludes a tracer.
+    /// The setting for its code in huge pages. If it is copied there, this excludes a tracer; if it is in the page cache, the
+    /// caller puts it there ([`CachedCode`](crate::apply::cached_code::CachedCode)).
     pub text: Option<Text>,
     /// Its user; `None` means the user of this process.
     pub identity: Option<Identity>,
@@ -165,7 +166,7 @@ impl Launch {
     /// Returns true if memory or code of its tree is collapsed during the run.
     #[must_use]
     pub(crate) fn collapses(&self) -> bool {
-        self.collapse.is_some() || self.text.is_some()
+        self.collapse.is_some() || self.text.is_some_and(Text::is_traced)
     }
 
     /// Returns the program, as written by the user.

@@ -89,6 +89,20 @@ pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missin
     Ok(regions.iter().map(|region| region.end - region.start).sum())
 }
 
+/// Returns the bytes of a range mapped by PMDs.
+pub(crate) fn huge_bytes(pagemap: &File, range: Range<u64>) -> Result<u64, Missing> {
+    let wanted = PageFilter {
+        with: PRESENT | HUGE,
+        returned: HUGE,
+        ..PageFilter::default()
+    };
+    let mut bytes = 0;
+    scan_span(pagemap, range, wanted, |region| {
+        bytes += region.end - region.start;
+    })?;
+    Ok(bytes)
+}
+
 /// Returns all address ranges whose pages match the filter.
 pub(crate) fn scan(
     pagemap: &File,

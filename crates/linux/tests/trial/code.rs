@@ -18,8 +18,8 @@ use super::observing::{
 };
 use crate::skipping::skip;
 
-const BLOCK: u64 = 2 << 20;
-const GOOD: Outcome = Outcome::Exited { code: 0 };
+pub(super) const BLOCK: u64 = 2 << 20;
+pub(super) const GOOD: Outcome = Outcome::Exited { code: 0 };
 
 fn in_huge_pages(launch: Launch) -> Launch {
     Launch {
@@ -29,7 +29,7 @@ fn in_huge_pages(launch: Launch) -> Launch {
 }
 
 /// Compiles the program with large code; reports and returns `None` if that fails.
-fn built(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
+pub(super) fn built(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     let (source, program) = (folder.join("large.c"), folder.join("large"));
     std::fs::write(&source, include_str!("large_code.c")).unwrap();
     let mut compiler = Command::new("cc");
@@ -57,7 +57,7 @@ fn rewrite(program: &Path) {
 }
 
 /// Returns the number of whole blocks of code in a program mapped as its file says.
-fn blocks(program: &Path) -> u64 {
+pub(super) fn blocks(program: &Path) -> u64 {
     let bytes = std::fs::read(program).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
     let runs = |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & PF_X != 0);
@@ -113,7 +113,7 @@ pub(super) fn code_becomes_huge() {
 }
 
 /// Lets other users enter a directory.
-fn open(folder: &Path) {
+pub(super) fn open(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder, mode).unwrap();

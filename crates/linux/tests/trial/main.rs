@@ -10,6 +10,7 @@
     reason = "a test program may panic and print"
 )]
 
+mod cached_code;
 mod code;
 mod collapsing;
 mod escape;
@@ -233,6 +234,38 @@ const TESTS: &[(&str, fn())] = &[
     (
         "a_killed_copier_leaves_nothing_stopped",
         code::a_killed_copier_leaves_nothing_stopped,
+    ),
+    (
+        "code_of_files_becomes_huge_and_small_again",
+        cached_code::code_of_files_becomes_huge_and_small_again,
+    ),
+    (
+        "misaligned_code_is_refused",
+        cached_code::misaligned_code_is_refused,
+    ),
+    (
+        "no_written_byte_is_lost",
+        cached_code::no_written_byte_is_lost,
+    ),
+    (
+        "files_in_use_are_refused",
+        cached_code::files_in_use_are_refused,
+    ),
+    (
+        "files_in_memory_are_refused",
+        cached_code::files_in_memory_are_refused,
+    ),
+    (
+        "unreadable_programs_are_refused",
+        cached_code::unreadable_programs_are_refused,
+    ),
+    (
+        "scripts_and_libraries_are_followed",
+        cached_code::scripts_and_libraries_are_followed,
+    ),
+    (
+        "symbols_and_probes_stay",
+        cached_code::symbols_and_probes_stay,
     ),
 ];
 

@@ -48,6 +48,8 @@ metrics! {
         "Time-weighted mean of PMD-mapped page cache of the tree.";
     HugeFileExitBytes "huge_file_exit_bytes" "huge file pages, at exit" Bytes Neither Main OnRequest
         "PMD-mapped page cache of the main process at its end.";
+    HugeCodeExitBytes "huge_code_exit_bytes" "huge code, at exit" Bytes Neither Main WhenNonZero
+        "Executable memory of the main process mapped by PMDs at its end: pages of files, or private copies under text=huge.";
     HugeShmemPeakBytes "huge_shmem_peak_bytes" "huge shmem, peak" Bytes Neither Tree WhenNonZero
         "Largest sum of PMD-mapped shared memory (ShmemPmdMapped) of the tree.";
     HugeShmemMeanBytes "huge_shmem_mean_bytes" "huge shmem, mean" Bytes Neither Tree OnRequest

@@ -1,7 +1,7 @@
 //! Policies that cannot act on a program, decided from the executed file and the mapped libraries.
 
 use super::realise::Realisation;
-use super::{Malloc, Runtime, Settings, Text};
+use super::{Malloc, Runtime, Settings};
 use crate::base::units::bytes_text;
 use crate::run::trial::{Process, ProcessTree};
 
@@ -132,7 +132,7 @@ pub fn cannot_act(settings: &Settings, program: &ObservedProgram<'_>) -> Option<
     let of_malloc = settings.malloc.map(|malloc| program.ignores(malloc));
     let of_runtimes = settings.runtime_settings();
     let of_runtimes = of_runtimes.map(|(runtime, name, _)| program.ignores_setting(runtime, name));
-    let of_text = settings.text.map(|Text::Huge| program.has_small_code());
+    let of_text = settings.text.map(|_| program.has_small_code());
     for reason in of_malloc.into_iter().chain(of_text).chain(of_runtimes) {
         let reason = reason?;
         why.get_or_insert(reason);

@@ -82,7 +82,7 @@ pub struct Settings {
     /// `collapse=`: memory in use by the program is made huge, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
-    /// `text=`: code in use by the program is put into huge pages, by tracing.
+    /// `text=`: code of the program is put into huge pages: copied by a tracer, or in the page cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
     /// `sites=`: the mapping sites with huge pages, by tracing.
@@ -219,7 +219,7 @@ pub static KEYS: &[Key] = &[
     Key { name: "collapse", acts: Acts::Pages, file: None, value: COLLAPSE,
         doc: "memory in use is made huge by MADV_COLLAPSE: once or periodically" },
     Key { name: "text", acts: Acts::Pages, file: None, value: words!(text: Text),
-        doc: "code in use is copied into huge pages, at the same addresses" },
+        doc: "code in huge pages: copied, at the same addresses, or of the page cache" },
     Key { name: "sites", acts: Acts::Pages, file: None, value: sites::VALUE,
         doc: "which individual mappings are huge, as tried by `attribute`" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),

@@ -9,6 +9,7 @@ use crate::run::site::SiteChoice;
 pub use crate::run::trial::MemoryLimits;
 pub(crate) use malloc::BIND_NOW;
 
+mod code;
 mod injection;
 mod malloc;
 mod mechanism;
@@ -48,7 +49,7 @@ pub struct Realisation {
     /// When its memory in use is made huge from outside, by tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
-    /// Set if its code in use is put into huge pages from outside, by tracing.
+    /// How its code is put into huge pages: by tracing, or in the page cache before it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
     /// Changes to the environment, in order.
@@ -91,6 +92,7 @@ impl Realisation {
         let means = [
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
             (self.is_traced(), "a tracer"),
+            (self.text == Some(Text::File), "the page cache"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
             (!self.arguments.is_empty(), "its arguments"),
@@ -123,7 +125,8 @@ impl Realisation {
     /// Returns true if a tracer makes calls in the program.
     #[must_use]
     pub fn is_traced(&self) -> bool {
-        !self.tracer.is_none() || self.collapse.is_some() || self.text.is_some()
+        let traces_code = self.text.is_some_and(Text::is_traced);
+        !self.tracer.is_none() || self.collapse.is_some() || traces_code
     }
 }
 
@@ -255,6 +258,7 @@ pub fn realise(
     mechanism::reach_idle(&mut draft);
     sites::reach(&mut draft);
     injection::reach(&mut draft);
+    code::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     malloc::check_fixed(&mut draft);

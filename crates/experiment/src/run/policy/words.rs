@@ -138,8 +138,18 @@ words! {
 words! {
     /// `text=`.
     pub enum Text {
-        /// Code of the program is put into huge pages.
+        /// Code in use is copied into private huge pages.
         Huge,
+        /// Code is put into huge pages of the page cache, before the program starts.
+        File,
+    }
+}
+
+impl Text {
+    /// Returns true if a tracer does it while the program runs.
+    #[must_use]
+    pub const fn is_traced(self) -> bool {
+        matches!(self, Self::Huge)
     }
 }
 

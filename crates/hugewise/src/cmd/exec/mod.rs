@@ -1,5 +1,6 @@
 //! `hugewise exec`: run a command under one policy, without measuring.
 
+mod code;
 #[cfg(feature = "attribute")]
 mod sites;
 
@@ -106,6 +107,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         Some(reason) => message(reason),
         None => warn(arguments, &realisation, &host),
     }
+    code::make_huge(&host, &realisation, &launch)?;
     if realisation.files.is_empty() {
         if launch.is_traced() || !realisation.limits.is_none() {
             return exit_code(run_beside(&launch, &Relay::catch()?));

@@ -235,7 +235,8 @@ impl Rounds<'_> {
         measure: impl FnOnce(&LiveServer, &SteadyLoad) -> Result<Vec<String>>,
     ) -> Result<Result<Vec<String>>> {
         let policy = &header.plan.policies[place.slot.policy];
-        if let Err(why) = self.prepare(policy, place.slot.role) {
+        let realisation = &header.realisations[&policy.name];
+        if let Err(why) = self.prepare(policy, realisation, place.slot.role) {
             return Ok(Err(anyhow::anyhow!(why)));
         }
         let measured = match self.started(header, place, machine)? {

@@ -17,6 +17,7 @@ use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::KernelCounters;
 
 use crate::exit;
+use crate::experiment::code_pages::CodePages;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::FreeMemory;
 use crate::experiment::ineffective_policies::IdlePolicies;
@@ -76,6 +77,8 @@ pub struct Rounds<'a> {
     idle: IdlePolicies,
     /// The fragmentation of free memory.
     fragmentation: Option<&'a Fragmentation<'a>>,
+    /// The pages of code in the page cache, if a policy decides about them.
+    code: RefCell<Option<CodePages>>,
     /// The state of free memory in the host.
     free_memory: FreeMemory<'a>,
     /// The servers of all policies, if they run at the same time.
@@ -159,6 +162,7 @@ impl<'a> Rounds<'a> {
                 false => IdlePolicies::of_the_usual(),
             },
             fragmentation: None,
+            code: RefCell::default(),
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
@@ -195,7 +199,7 @@ impl<'a> Rounds<'a> {
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
         let progress = Progress::begin(self.audience, self.telling);
         let measured = match self.hook("--setup", self.options.setup.as_deref()) {
-            Ok(()) => self.measure(recorder, machine, &progress),
+            Ok(()) => self.with_code(recorder, machine, &progress),
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
             Err(error) => Err(exit::trial_failed(error)),
         };
@@ -206,6 +210,23 @@ impl<'a> Rounds<'a> {
             message(error);
         }
         measured.and_then(|reason| stopped.map(|()| reason))
+    }
+
+    /// Measures, with the pages of code in the page cache as each policy wants them.
+    fn with_code(
+        &self,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<StopReason> {
+        let header = &recorder.record().header;
+        let code = CodePages::begin(self.options, self.identity.as_ref(), header)?;
+        self.code.replace(code);
+        let measured = self.measure(recorder, machine, progress);
+        if let Some(code) = self.code.take() {
+            code.end();
+        }
+        measured
     }
 
     fn measure(

@@ -5,6 +5,7 @@ use hugewise_experiment::loadgen::Failures;
 use hugewise_experiment::run::metric::requests::RequestMetric;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{COLD_REST, Header};
 use hugewise_experiment::run::timeline::join;
 use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
@@ -52,7 +53,8 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, bool)> {
         let policy = &header.plan.policies[place.slot.policy];
-        match self.prepare(policy, place.slot.role) {
+        let realisation = &header.realisations[&policy.name];
+        match self.prepare(policy, realisation, place.slot.role) {
             Ok(before) => {
                 let (mut trial, interrupted) = self.in_force(header, machine, place)?;
                 self.free_memory.note(&mut trial, before);
@@ -118,10 +120,18 @@ impl Rounds<'_> {
         }
     }
 
-    /// Prepares a trial: `--prepare`, then the state of free memory. This happens outside the measurement and before
+    /// Prepares a trial: `--prepare`, then the pages of code, then the state of free memory. This happens outside the measurement and before
     /// the policy is applied, because the policy may forbid huge pages.
-    pub(super) fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
+    pub(super) fn prepare(
+        &self,
+        policy: &Policy,
+        realisation: &Realisation,
+        role: Role,
+    ) -> Result<Before, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
+        if let Some(code) = &*self.code.borrow() {
+            code.prepare(realisation)?;
+        }
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
         match role {
             Role::Cold => self.free_memory.rest(COLD_REST),

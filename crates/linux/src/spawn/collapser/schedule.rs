@@ -41,6 +41,7 @@ impl Passes {
 #[derive(Debug)]
 pub(in crate::spawn) struct Schedule {
     collapse: Option<Collapse>,
+    /// Set if code in use is copied into huge pages.
     text: Option<Text>,
     passes: Vec<Passes>,
 }
@@ -48,6 +49,7 @@ pub(in crate::spawn) struct Schedule {
 impl Schedule {
     /// Returns `None` if nothing is requested.
     pub(in crate::spawn) fn new(collapse: Option<Collapse>, text: Option<Text>) -> Option<Self> {
+        let text = text.filter(|text| text.is_traced());
         let asked = collapse.is_some() || text.is_some();
         asked.then_some(Self {
             collapse,
@@ -72,7 +74,7 @@ impl Schedule {
                 Collapse::Every(time) => Some(time),
             },
         });
-        let text = self.text.map(|Text::Huge| Passes {
+        let text = self.text.map(|_| Passes {
             target: Target::Text,
             due: Some(now + FIRST_TEXT),
             wait: Some(FIRST_TEXT),
@@ -128,5 +130,6 @@ mod tests {
         assert_eq!(order, expected.map(Some));
         assert_eq!(schedule.take(start), None);
         assert!(Schedule::new(None, None).is_none());
+        assert!(Schedule::new(None, Some(Text::File)).is_none());
     }
 }

@@ -6,7 +6,7 @@ use crate::run::plan::service::CommandLine;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, TreeTracer,
 };
-use crate::run::policy::{Numa, Settings, environment};
+use crate::run::policy::{Numa, Settings, Text, environment};
 use crate::run::record::{Header, Record};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
@@ -239,11 +239,16 @@ fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
         let when = when.clause();
         format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
     });
-    let text =
-        "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer";
-    collapse
-        .into_iter()
-        .chain(realisation.text.map(|_| text.to_owned()))
+    let text = realisation.text.map(|text| match text {
+        Text::Huge => {
+            "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer"
+        }
+        Text::File => {
+            "its code in huge pages of the page cache, before each start after it left the cache: \
+             by hugewise exec, or read through a mapping with MADV_HUGEPAGE"
+        }
+    });
+    collapse.into_iter().chain(text.map(str::to_owned))
 }
 
 fn variable(change: &EnvChange) -> String {

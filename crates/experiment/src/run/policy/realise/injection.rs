@@ -33,11 +33,11 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
         );
     }
     draft.realisation.collapse = settings.collapse;
-    draft.realisation.text = settings.text;
 }
 
 /// The first key that requires it.
 fn key(settings: &Settings) -> Option<&'static str> {
     let collapse = settings.collapse.map(|_| "collapse");
-    collapse.or(settings.text.map(|_| "text=huge"))
+    let text = settings.text.filter(|text| text.is_traced());
+    collapse.or(text.map(|_| "text=huge"))
 }

@@ -8,7 +8,7 @@ use crate::base::missing::Missing;
 use crate::run::policy::key::{Acts, Entry};
 use crate::run::policy::parse::{kib_text, one_of};
 use crate::run::policy::words::Word;
-use crate::run::policy::{Malloc, SizeMode, Thp};
+use crate::run::policy::{Malloc, SizeMode, Text, Thp};
 
 mod shmem;
 
@@ -145,7 +145,8 @@ fn check_switch(draft: &mut Draft<'_>) {
     };
     let advises =
         settings.malloc == Some(Malloc::Thp) && draft.host.thp_disable == ThpDisable::Disabled;
-    let collapses = (settings.collapse.is_some() || settings.text.is_some())
+    let traces_code = settings.text.is_some_and(Text::is_traced);
+    let collapses = (settings.collapse.is_some() || traces_code)
         && draft.host.thp_disable == ThpDisable::Disabled;
     if advises || collapses || settings.mthp.values().any(asks) {
         draft.obstacle(

@@ -1,7 +1,7 @@
 //! `sites=`: a tracer advises each mapping by its site.
 
 use super::{Draft, TreeTracer};
-use crate::run::policy::Thp;
+use crate::run::policy::{Text, Thp};
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
     let settings = &draft.policy.settings;
@@ -25,7 +25,9 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
             "add thp=madvise, as root with --system",
         );
     }
-    if !draft.realisation.tracer.is_none() || settings.collapse.is_some() || settings.text.is_some()
+    if !draft.realisation.tracer.is_none()
+        || settings.collapse.is_some()
+        || settings.text.is_some_and(Text::is_traced)
     {
         draft.obstacle(
             "sites uses its own tracer, which excludes any other",

@@ -194,6 +194,31 @@ fn memory_is_made_huge_later_wherever_it_may_be_traced() {
 }
 
 #[test]
+fn code_of_files_needs_no_tracer() {
+    use Reach::Process;
+    let user = |mode| host(mode).unprivileged();
+    #[rustfmt::skip]
+    assert_done([
+        ("text=file", user("never"), Process, "Leave; text file"),
+        ("thp=always,text=file", user("madvise").traceable(), Process, "Leave; text file"),
+        ("text=file,collapse=after:2s", user("never").traceable(), Process,
+            "Leave; after:2s; text file"),
+    ]);
+    let except = user("always").with(|host| host.thp_disable = ThpDisable::ExceptAdvised);
+    #[rustfmt::skip]
+    assert_refused([
+        ("thp=never,text=file", user("always"), Process, "leave thp=never or text=file out"),
+        ("thp=madvise,text=file", user("always"), Process, "leave thp=madvise or text=file out"),
+        ("text=file", except, Process, "inherited PR_SET_THP_DISABLE"),
+        ("text=file", host("x").without_thp(), Process, "no huge pages"),
+    ]);
+    let policy: Policy = "text=file".parse().unwrap();
+    let realised = realise(&policy, &user("never"), Process).unwrap();
+    assert!(!realised.is_traced());
+    assert_eq!(realised.means(), "the page cache");
+}
+
+#[test]
 fn a_refusal_of_tracing_is_named_beside_root() {
     let said = done(
         "thp=always",

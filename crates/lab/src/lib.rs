@@ -53,8 +53,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         [--hold MS]
         write one byte to each of N fresh pages, S pages apart; print
         `pages N faults F`
-  shared --pages N [--hold MS]
-        write one byte to each of N pages of shared memory; print `pages N faults F`
+  shared --pages N [--folder DIR] [--hold MS]
+        write one byte to each of N pages of shared memory, of a new file in DIR if it is
+        named; print `pages N faults F`
   pool --huge-pages N [--hold MS]
         write one byte to each of N pages of the default hugetlb pool; print
         `huge-pages N faults F`

@@ -7,6 +7,7 @@ mod collapsed;
 mod conduct;
 mod gaps;
 mod own_acts;
+mod own_tmpfs;
 mod preloaded;
 mod programs;
 mod starts;

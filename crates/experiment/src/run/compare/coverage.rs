@@ -54,10 +54,12 @@ pub(super) fn no_effect(
     let rss = typical(MetricId::PeakRssBytes.name()).map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
-    // Memory that lived between two samples was still counted when it was created.
-    let (huge, policy_huge) =
-        typical(MetricId::Counter(Counter::ThpFaultAlloc).name()).unwrap_or_default();
-    if (policy_huge - huge).abs() * pmd > allowed {
+    // Memory that lived between two samples was still counted when it was created, and so were files of a tmpfs that
+    // no process maps.
+    let made = [Counter::ThpFaultAlloc, Counter::ThpFileAlloc];
+    let made = made.map(|it| typical(MetricId::Counter(it).name()).unwrap_or_default());
+    let differs = |(huge, policy_huge): &(f64, f64)| (policy_huge - huge).abs() * pmd > allowed;
+    if made.iter().any(differs) {
         return None;
     }
     if collapsed(record, &policy.name) > allowed {

@@ -27,6 +27,7 @@ pub mod realise;
 pub mod runtime;
 mod same_except_pages;
 mod sites;
+mod tmpfs;
 /// Doubts that do not stop a run.
 pub mod warnings;
 mod words;
@@ -43,9 +44,11 @@ pub use numa::{Numa, NumaMode};
 pub use omission::{Need, Omission, omission, rerun, rerun_without};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
+pub use tmpfs::Tmpfs;
 pub use warnings::{advice_by_chance, left_to_chance, warnings};
 pub use words::{
-    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
+    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, TmpfsMode, Toggle,
+    Tracer,
 };
 
 /// One memory setting to try, with its name in reports.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collapse, Malloc, Numa, Policy, Text};
+use super::{Collapse, Malloc, Numa, Policy, Text, Tmpfs};
 use crate::base::host::Host;
 use crate::base::setting;
 use crate::run::site::SiteChoice;
@@ -18,6 +18,7 @@ mod pool;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod tmpfs;
 
 /// May system-wide settings be written (`--system`)?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,9 @@ pub struct Realisation {
     /// The memory nodes that the child requests before it becomes the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
+    /// The tmpfs that the child mounts in a namespace of its own before it becomes the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmpfs: Option<Tmpfs>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
@@ -90,6 +94,7 @@ impl Realisation {
         let has_variables = self.library.is_none() && !self.environment.is_empty();
         let means = [
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
+            (self.tmpfs.is_some(), "a mount of its own"),
             (self.is_traced(), "a tracer"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
@@ -255,6 +260,7 @@ pub fn realise(
     mechanism::reach_idle(&mut draft);
     sites::reach(&mut draft);
     injection::reach(&mut draft);
+    tmpfs::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     malloc::check_fixed(&mut draft);

@@ -43,6 +43,10 @@ pub struct ReadBack {
     /// The memory policy of the workload's process in the format of `/proc/PID/numa_maps`, if the policy sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<String>,
+    /// The option `huge=` of the tmpfs that the workload's process sees at the path of the policy, if the policy mounts
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmpfs: Option<String>,
 }
 
 /// The memory limits of a cgroup, in bytes.

@@ -18,6 +18,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 
+use crate::experiment::own_mount;
 use crate::experiment::plan::realise_one;
 use crate::experiment::predicted_drops::cannot_preload;
 use crate::experiment::workload::Workload;
@@ -101,6 +102,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
+    own_mount::check_hidden_from(&arguments.policy, launch.program())?;
     paths::install_library(&realisation)?;
     match idle(&arguments.policy, &realisation, launch.program()) {
         Some(reason) => message(reason),

@@ -93,10 +93,12 @@ fn words(read: &ReadBack) -> Vec<String> {
         .iter()
         .map(|(key, value)| format!("{key} = {value}"));
     let numa = read.numa.as_ref().map(|numa| format!("NUMA {numa}"));
+    let tmpfs = read.tmpfs.as_ref().map(|mode| format!("tmpfs huge={mode}"));
     let all = files
         .chain(prctl)
         .chain(allocator)
         .chain(runtimes)
-        .chain(numa);
+        .chain(numa)
+        .chain(tmpfs);
     all.map(|text| plain(&text)).collect()
 }

@@ -16,13 +16,13 @@ const NEVER: &str = "tmpfs=/dev/shm:never";
 const ALWAYS: &str = "tmpfs=/dev/shm:always";
 const MIB: f64 = 1048576.0;
 
-/// The mount table of this process, and the names in the tmpfs of the machine.
-fn machine() -> (String, Vec<std::ffi::OsString>) {
+/// The file that trials leave in their tmpfs.
+const OWN: &str = "/dev/shm/hugewise-own-tmpfs";
+
+/// The mount table of this process, and whether the file of a trial is in the tmpfs of the machine.
+fn machine() -> (String, bool) {
     let table = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
-    let names = std::fs::read_dir(SHM).expect("a folder").flatten();
-    let mut names: Vec<_> = names.map(|entry| entry.file_name()).collect();
-    names.sort();
-    (table, names)
+    (table, Path::new(OWN).exists())
 }
 
 /// Returns true if the test cannot run: the tmpfs is missing, or its mode is overridden.
@@ -42,7 +42,7 @@ fn is_missing(name: &str) -> bool {
 fn report(case: &Case, mut hugewise: Command, command: &[&str]) -> Value {
     let json = case.path("report.json");
     hugewise
-        .args(["run", "--warmup", "0", "--max-rounds", "3"])
+        .args(["run", "--wait", "2m", "--warmup", "0", "--max-rounds", "3"])
         .args(["--policy", NEVER, "--policy", ALWAYS])
         .arg("--json")
         .arg(&json)
@@ -119,7 +119,7 @@ fn files_that_no_process_maps_count_too() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let line = "head -c 64M /dev/zero > /dev/shm/own";
+    let line = "head -c 64M /dev/zero > /dev/shm/hugewise-own-tmpfs";
     let seen = report(&case, case.hugewise(), &["sh", "-c", line]);
     let made = |policy| readings(&seen, policy, "thp_file_alloc_total");
     assert!(made(ALWAYS).iter().all(|&pages| pages >= 32.0), "{seen:#}");
@@ -129,7 +129,7 @@ fn files_that_no_process_maps_count_too() {
 /// Prints the mode and owner of the tmpfs and the sum of its options, and leaves a file in it.
 const LOOK: &str = "stat -c %a:%u:%g /dev/shm; ls -A /dev/shm | wc -l; \
                     tail -1 /proc/self/mountinfo | grep -c 'huge=within_size'; \
-                    df --output=size /dev/shm | tail -1; echo 1 > /dev/shm/own; exit 9";
+                    df --output=size /dev/shm | tail -1; echo 1 > /dev/shm/hugewise-own-tmpfs; exit 9";
 
 #[test]
 fn exec_mounts_it_like_the_one_below_and_leaves_nothing() {
@@ -169,12 +169,21 @@ fn a_kill_leaves_no_mount() {
     }
     let _turn = one_at_a_time();
     let (case, before) = (Case::new(), machine());
-    let command = ["--", "sh", "-c", "echo 1 > /dev/shm/own; exec sleep 60.27"];
+    let command = [
+        "--",
+        "sh",
+        "-c",
+        "echo 1 > /dev/shm/hugewise-own-tmpfs; exec sleep 60.27",
+    ];
     let run = [
-        "run", "--warmup", "0", "--policy", ALWAYS, "--policy", NEVER,
+        "run", "--wait", "2m", "--warmup", "0", "--policy", ALWAYS, "--policy", NEVER,
     ];
     let mut running = case.spawn(&[&run[..], &command].concat());
-    harness::wait_until("the program runs", || harness::processes_with("60.27") == 1);
+    let began = std::time::Instant::now();
+    while harness::processes_with("60.27") == 0 && began.elapsed() < Duration::from_secs(150) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(harness::processes_with("60.27"), 1);
     running.signal("KILL");
     running.end(Duration::from_secs(60));
     harness::wait_until("the program is gone", || {
@@ -197,7 +206,8 @@ fn what_cannot_be_covered_is_refused() {
             .code(2)
             .stderr(contains(word));
     }
-    let folder = case.path("");
+    let folder = case.path("folder");
+    std::fs::create_dir(&folder).expect("a folder");
     let folder = folder.display();
     for (policy, word) in [
         (format!("tmpfs={folder}:never"), "is not a mount point"),
@@ -238,7 +248,8 @@ fn hidden_files_are_named() {
         .code(2)
         .stderr(contains("the working directory"));
     case.hugewise()
-        .args(["run", "--max-rounds", "1", "--policy", NEVER, "--", "true"])
+        .args(["run", "--wait", "2m", "--max-rounds", "1"])
+        .args(["--policy", NEVER, "--", "true"])
         .assert()
         .stderr(contains("starts with an empty /dev/shm").and(contains("now in it")));
 }

@@ -16,6 +16,7 @@ mod fragment;
 mod fragmented;
 mod group;
 mod map;
+mod mapped;
 mod mappings;
 mod memory_budget;
 mod missing;
@@ -115,6 +116,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   fail --code N | --signal N  end badly
   no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
   map --count N               map and unmap 4 MiB N times, and touch nothing
+  mapped --file F --reads N [--hold MS]
+        map file F and read N bytes at random places; print `bytes B faults F`
   calls FILE COMMAND          run the command, and write the place of each system call of its own
         to FILE: `PROCESS CALL [TARGET]`, with N for every number in it
   refuse FILE ERROR NTH PLACE COMMAND
@@ -252,6 +255,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "threads" => threads::run(&mut rest),
         "tlb" => tlb::run(&mut rest),
         "map" => map::run(&mut rest),
+        "mapped" => mapped::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
         "calls" => refuse::list(&mut rest),

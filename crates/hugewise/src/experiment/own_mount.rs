@@ -1,4 +1,4 @@
-//! `tmpfs=`: can it be mounted here, and what does it hide from the program?
+//! `tmpfs=`: tries to mount it, and finds the files that it hides from the program.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, absolute};
@@ -38,7 +38,7 @@ fn words(tmpfs: &Tmpfs, why: &NoTmpfs) -> (String, &'static str) {
         NoTmpfs::NoMountPoint => (format!("{path} is not a mount point"), NAME),
         NoTmpfs::OtherKind(kind) => (format!("{path} is {kind}, not a tmpfs"), NAME),
         NoTmpfs::Refused(error) => (
-            format!("this user cannot mount a tmpfs in a namespace of its own: {error}"),
+            format!("this user cannot mount a tmpfs in a private namespace: {error}"),
             "run as root, or allow user namespaces (user.max_user_namespaces above 0; on Ubuntu \
              also kernel.apparmor_restrict_unprivileged_userns=0)",
         ),

@@ -27,7 +27,7 @@ use crate::exit::{self, Exit};
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::workload::Workload;
-use crate::experiment::{own_mount, own_setting};
+use crate::experiment::{file_cache, own_mount, own_setting};
 use crate::options::{Options, Streams, check_workload};
 use crate::program;
 use hugewise_text::suggest::hint;
@@ -394,14 +394,15 @@ pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisa
     })
 }
 
-/// How a policy is realised, after its mount was tried.
+/// How a policy is realised, after its mount and its files were tried.
 fn reached(
     policy: &Policy,
     host: &Host,
     reach: Reach,
 ) -> std::result::Result<Realisation, Vec<Unreachable>> {
     let realisation = realise(policy, host, reach)?;
-    own_mount::check(policy).map_err(|obstacle| vec![obstacle])?;
+    let tried = own_mount::check(policy).and_then(|()| file_cache::check(policy, host));
+    tried.map_err(|obstacle| vec![obstacle])?;
     Ok(realisation)
 }
 

@@ -198,7 +198,10 @@ impl Options {
         };
         let makes_pool = |policy: &Policy| !policy.settings.hugetlb.is_empty();
         let pool = policies.iter().any(makes_pool).then_some(Obstacle::Pool);
-        let obstacle = service.obstacle(server, policies.len(), hooks).or(pool);
+        let sets_files = |policy: &Policy| policy.settings.file.is_some();
+        let files = policies.iter().any(sets_files).then_some(Obstacle::Files);
+        let obstacle = service.obstacle(server, policies.len(), hooks);
+        let obstacle = obstacle.or(pool).or(files);
         match (choice, obstacle) {
             (InterleaveChoice::No, _) => Ok(Interleave::No),
             (InterleaveChoice::Yes, Some(obstacle)) => {

@@ -5,6 +5,7 @@ mod clashes;
 mod code;
 mod collapsed;
 mod conduct;
+mod files;
 mod gaps;
 mod own_acts;
 mod own_tmpfs;

@@ -270,6 +270,7 @@ impl<'a> TrialRun<'a> {
             cgroup: before.cgroup.ok().and_then(|it| it.read_back()),
             numa: before.numa,
             tmpfs: before.tmpfs,
+            file_cache: None,
             tree,
         };
         let printed = ran.running.into_printed();

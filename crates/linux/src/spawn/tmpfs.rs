@@ -1,4 +1,4 @@
-//! An own tmpfs over a mounted one, in a mount namespace of the workload.
+//! A private tmpfs over a mounted one, in a mount namespace of the workload.
 //!
 //! The namespace, and with it the tmpfs and its files, ends with the last process in it. Root needs no more than the
 //! namespace. Other users also get a user namespace, in which their own user and group keep their numbers.
@@ -75,7 +75,7 @@ pub(crate) fn seen_by(root: &Root, tmpfs: &Tmpfs, pid: u32) -> Option<String> {
     Some(mount.option("huge").unwrap_or("never").to_owned())
 }
 
-/// Of several mounts at one point only the last can be reached.
+/// Only the last of several mounts at one point can be reached.
 fn last_at(mounts: &[u8], point: &str) -> Option<Mount> {
     let mut mounts = parse_mounts(mounts).into_iter();
     mounts.rfind(|it| it.point == point)
@@ -189,7 +189,7 @@ impl Limits {
     }
 }
 
-/// The options of a mount that are flags of mount(2).
+/// Translates options of a mount into flags of mount(2).
 fn flags(mount: &Mount) -> libc::c_ulong {
     let known = [
         ("ro", libc::MS_RDONLY),

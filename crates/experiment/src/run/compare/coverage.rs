@@ -65,6 +65,11 @@ pub(super) fn no_effect(
     if collapsed(record, &policy.name) > allowed {
         return None;
     }
+    // A program that reads a file without mapping it shows no pages of it.
+    let [files, policy_files] = [baseline, policy].map(|it| huge_files(record, &it.name));
+    if (policy_files - files).abs() > allowed {
+        return None;
+    }
     let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
     (apart(farthest) <= allowed).then(|| pages(&read, [faults, policy_faults]))
 }
@@ -77,6 +82,13 @@ fn collapsed(record: &Record, policy: &str) -> f64 {
         made.map(|it| it.bytes as f64).sum()
     });
     median(&bytes.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// Bytes of files that were huge in the page cache before a typical trial.
+pub(in crate::run) fn huge_files(record: &Record, policy: &str) -> f64 {
+    let cached = arm_trials(record, policy).filter_map(|trial| trial.read_back.file_cache);
+    let bytes: Vec<f64> = cached.map(|it| it.huge_bytes as f64).collect();
+    median(&bytes).unwrap_or_default()
 }
 
 /// The medians of one kind of huge page: its metric, the baseline's, the policy's.

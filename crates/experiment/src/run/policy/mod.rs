@@ -15,6 +15,7 @@ mod collapse;
 pub mod defaults;
 /// The variables of a workload's environment.
 pub mod environment;
+mod file_pages;
 mod key;
 pub mod keys;
 /// Several keys crossed.
@@ -37,6 +38,7 @@ pub use collapse::Collapse;
 pub(crate) use defaults::collapsed_later;
 pub use defaults::{candidates, defaults, heeds_advice};
 pub use environment::environment;
+pub use file_pages::FilePages;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
 pub use matrix::{Axis, cross};
@@ -47,8 +49,8 @@ pub use runtime::{Runtime, RuntimeSettings};
 pub use tmpfs::Tmpfs;
 pub use warnings::{advice_by_chance, left_to_chance, warnings};
 pub use words::{
-    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, TmpfsMode, Toggle,
-    Tracer,
+    Defrag, FileMode, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, TmpfsMode,
+    Toggle, Tracer,
 };
 
 /// One memory setting to try, with its name in reports.

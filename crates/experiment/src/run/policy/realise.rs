@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collapse, Malloc, Numa, Policy, Text, Tmpfs};
+use super::{Collapse, FilePages, Malloc, Numa, Policy, Text, Tmpfs};
 use crate::base::host::Host;
 use crate::base::setting;
 use crate::run::site::SiteChoice;
 pub use crate::run::trial::MemoryLimits;
 pub(crate) use malloc::BIND_NOW;
 
+mod file;
 mod injection;
 mod malloc;
 mod mechanism;
@@ -65,9 +66,12 @@ pub struct Realisation {
     /// The memory nodes that the child requests before it becomes the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
-    /// The tmpfs that the child mounts in a namespace of its own before it becomes the workload.
+    /// The tmpfs that the child mounts in a private namespace before it becomes the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmpfs: Option<Tmpfs>,
+    /// The files that are read into the page cache before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePages>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
@@ -94,7 +98,8 @@ impl Realisation {
         let has_variables = self.library.is_none() && !self.environment.is_empty();
         let means = [
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
-            (self.tmpfs.is_some(), "a mount of its own"),
+            (self.tmpfs.is_some(), "a private mount"),
+            (self.file.is_some(), "the page cache"),
             (self.is_traced(), "a tracer"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
@@ -261,6 +266,7 @@ pub fn realise(
     sites::reach(&mut draft);
     injection::reach(&mut draft);
     tmpfs::reach(&mut draft);
+    file::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     malloc::check_fixed(&mut draft);

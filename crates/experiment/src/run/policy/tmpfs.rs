@@ -1,4 +1,4 @@
-//! `tmpfs=`: a tmpfs of the trial's own.
+//! `tmpfs=`: a separate tmpfs for each trial.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -42,7 +42,7 @@ impl Tmpfs {
         self.mode.word()
     }
 
-    /// Returns true if the program does not see the file at an absolute path, because it lies below the mount point.
+    /// Returns true if the program does not see the file at an absolute path, because its path is below the mount point.
     #[must_use]
     pub fn hides(&self, path: &Path) -> bool {
         path.starts_with(&self.path)

@@ -117,6 +117,16 @@ words! {
 }
 
 words! {
+    /// The mode of `file=`: the size of the folios of a file.
+    pub enum FileMode {
+        /// Of a huge page, where the kernel can.
+        Huge,
+        /// Of one page.
+        Small,
+    }
+}
+
+words! {
     /// The mode of one folio size of shared memory, the values of
     /// `hugepages-<N>kB/shmem_enabled`.
     pub enum ShmemMode {

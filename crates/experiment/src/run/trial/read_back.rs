@@ -47,6 +47,19 @@ pub struct ReadBack {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmpfs: Option<String>,
+    /// How the files that a policy of the experiment names were cached before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_cache: Option<CachedFiles>,
+}
+
+/// Files in the page cache.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct CachedFiles {
+    /// Their size.
+    pub bytes: u64,
+    /// The part that a process can map by huge pages (`FilePmdMapped`).
+    pub huge_bytes: u64,
 }
 
 /// The memory limits of a cgroup, in bytes.

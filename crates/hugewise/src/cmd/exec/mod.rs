@@ -18,10 +18,10 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 
-use crate::experiment::own_mount;
 use crate::experiment::plan::realise_one;
 use crate::experiment::predicted_drops::cannot_preload;
 use crate::experiment::workload::Workload;
+use crate::experiment::{file_cache, own_mount};
 use crate::interrupt::Relay;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
@@ -103,6 +103,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::from(NOT_FOUND));
     }
     own_mount::check_hidden_from(&arguments.policy, launch.program())?;
+    file_cache::prepare_once(&arguments.policy, &host)?;
     paths::install_library(&realisation)?;
     match idle(&arguments.policy, &realisation, launch.program()) {
         Some(reason) => message(reason),

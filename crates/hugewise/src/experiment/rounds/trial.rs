@@ -8,7 +8,9 @@ use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::{COLD_REST, Header};
 use hugewise_experiment::run::timeline::join;
 use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
+use hugewise_experiment::run::trial::{
+    CachedFiles, Outcome, Pacing, Reading, Readings, Role, Times, Trial,
+};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_observe::outlived;
@@ -16,12 +18,16 @@ use hugewise_observe::outlived;
 use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::cells;
+use crate::experiment::file_cache;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::progress::Progress;
 use crate::experiment::runtimes;
 use crate::experiment::workload::Workload;
+
+/// The touched memory, and how files are cached.
+type Prepared = (Before, Option<CachedFiles>);
 
 impl Rounds<'_> {
     pub(super) fn trial(
@@ -53,9 +59,11 @@ impl Rounds<'_> {
     ) -> Result<(Trial, bool)> {
         let policy = &header.plan.policies[place.slot.policy];
         match self.prepare(policy, place.slot.role) {
-            Ok(before) => {
+            Ok((before, cached)) => {
                 let (mut trial, interrupted) = self.in_force(header, machine, place)?;
                 self.free_memory.note(&mut trial, before);
+                file_cache::note(&mut trial, policy, cached);
+                self.file_caches.release();
                 Ok((trial, interrupted))
             }
             Err(error) => {
@@ -118,15 +126,17 @@ impl Rounds<'_> {
         }
     }
 
-    /// Prepares a trial: `--prepare`, then the state of free memory. This happens outside the measurement and before
+    /// Prepares a trial: `--prepare`, then the files in the page cache, then the state of free memory. This happens outside the measurement and before
     /// the policy is applied, because the policy may forbid huge pages.
-    pub(super) fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
+    pub(super) fn prepare(&self, policy: &Policy, role: Role) -> Result<Prepared, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
-        match role {
+        let cached = self.file_caches.prepare(policy)?;
+        let before = match role {
             Role::Cold => self.free_memory.rest(COLD_REST),
             Role::Arm | Role::Control => self.free_memory.prepare(policy),
-        }
+        }?;
+        Ok((before, cached))
     }
 
     /// Adds the latencies of a trial to its readings.

@@ -187,6 +187,7 @@ impl Attempt<'_> {
             thp_disable: life.thp_disable,
             numa: life.numa,
             tmpfs: life.tmpfs,
+            file_cache: None,
             cgroup: life.cgroup,
             runtimes: BTreeMap::new(),
             switched: Vec::new(),

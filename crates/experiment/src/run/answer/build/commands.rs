@@ -6,7 +6,7 @@ use crate::run::plan::service::CommandLine;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, TreeTracer,
 };
-use crate::run::policy::{Numa, Settings, Tmpfs, environment};
+use crate::run::policy::{FilePages, Numa, Settings, Tmpfs, environment};
 use crate::run::record::{Header, Record};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
@@ -192,7 +192,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     steps
 }
 
-/// The limits of the program's memory, its nodes, and its shared memory.
+/// The limits of the program's memory, its nodes, its files and its shared memory.
 fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
     let MemoryLimits {
         max_bytes,
@@ -208,8 +208,10 @@ fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
         .map(Numa::numactl)
         .map(ManualStep::Prefix);
     let mount = realisation.tmpfs.as_ref().map(Tmpfs::remount);
+    let calls = realisation.file.as_ref().map(FilePages::calls);
     group
         .into_iter()
+        .chain(calls.map(ManualStep::Call))
         .chain(numa)
         .chain(mount.map(ManualStep::Mount))
 }

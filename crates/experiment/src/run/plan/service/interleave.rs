@@ -41,6 +41,8 @@ pub enum Obstacle {
     Hooks,
     /// A policy creates a hugetlb pool, which is released after each trial.
     Pool,
+    /// A policy sets the pages of files, which all servers share.
+    Files,
 }
 
 impl fmt::Display for Obstacle {
@@ -55,6 +57,7 @@ impl fmt::Display for Obstacle {
                 "--prepare, --conclude and --fragment belong to trials that start their server"
             }
             Self::Pool => "a hugetlb pool lasts for one trial",
+            Self::Files => "all servers share the page cache, which file= sets for each trial",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `tmpfs=`: an own mount over a tmpfs of the machine, in a mount namespace of the trial.
+//! `tmpfs=`: a mount over a tmpfs of the machine, in a separate mount namespace.
 
 use std::path::Path;
 

@@ -68,7 +68,7 @@ fn an_own_tmpfs_needs_no_setting_of_the_machine() {
     let user = || host("madvise").unprivileged();
     let reached = set("tmpfs=/dev/shm:always", user(), Reach::Process).expect("reached");
     assert_eq!(reached.tmpfs, "/dev/shm:always".parse().ok());
-    assert_eq!(reached.means(), "a mount of its own");
+    assert_eq!(reached.means(), "a private mount");
     assert!(reached.files.is_empty() && !reached.is_of_machine());
     let by = |mode: &str| {
         user().with(|host| {

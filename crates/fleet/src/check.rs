@@ -85,6 +85,8 @@ fn check_reach(plan: &Plan) -> Result<(), String> {
             ("memory-max", settings.memory_max.is_some()),
             ("memory-high", settings.memory_high.is_some()),
             ("numa", settings.numa.is_some()),
+            ("tmpfs", settings.tmpfs.is_some()),
+            ("file", settings.file.is_some()),
             ("malloc", settings.malloc.is_some()),
             ("tracer", settings.tracer.is_some()),
             ("preload", settings.preload.is_some()),

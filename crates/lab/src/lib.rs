@@ -17,6 +17,7 @@ mod fragment;
 mod fragmented;
 mod group;
 mod map;
+mod mapped;
 mod mappings;
 mod memory_budget;
 mod missing;
@@ -54,8 +55,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         [--hold MS]
         write one byte to each of N fresh pages, S pages apart; print
         `pages N faults F`
-  shared --pages N [--hold MS]
-        write one byte to each of N pages of shared memory; print `pages N faults F`
+  shared --pages N [--folder DIR] [--hold MS]
+        write one byte to each of N pages of shared memory, of a new file in DIR if it is
+        named; print `pages N faults F`
   pool --huge-pages N [--hold MS]
         write one byte to each of N pages of the default hugetlb pool; print
         `huge-pages N faults F`
@@ -118,6 +120,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   fail --code N | --signal N  end badly
   no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
   map --count N               map and unmap 4 MiB N times, and touch nothing
+  mapped --file F --reads N [--hold MS]
+        map file F and read N bytes at random places; print `bytes B faults F`
   calls FILE COMMAND          run the command, and write the place of each system call of its own
         to FILE: `PROCESS CALL [TARGET]`, with N for every number in it
   refuse FILE ERROR NTH PLACE COMMAND
@@ -256,6 +260,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "threads" => threads::run(&mut rest),
         "tlb" => tlb::run(&mut rest),
         "map" => map::run(&mut rest),
+        "mapped" => mapped::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
         "calls" => refuse::list(&mut rest),

@@ -115,7 +115,7 @@ counters! {
     OomKill "oom_kill_total" "killed for memory" ["oom_kill"] Vmstat "4.13" Lower OnRequest [Export]
         fleet "oom_kills_per_second"
         "processes killed by the kernel's OOM killer";
-    ThpFileAlloc "thp_file_alloc_total" "huge file faults" ["thp_file_alloc"] Vmstat "4.8" Neither OnRequest [Export]
+    ThpFileAlloc "thp_file_alloc_total" "huge file faults" ["thp_file_alloc"] Vmstat "4.8" Neither WhenNonZero [Trial Export]
         "huge pages of shared memory";
     ThpFileFallback "thp_file_fallback_total" "huge file faults refused" ["thp_file_fallback"] Vmstat "5.7" Lower OnRequest [Export]
         "no huge page could be allocated for shared memory";

@@ -48,6 +48,7 @@ pub fn everything() -> Answer {
                 ManualStep::Call("prctl(PR_SET_THP_DISABLE)".to_owned()),
                 ManualStep::CgroupLimits(vec!["MemoryMax=1G".to_owned()]),
                 ManualStep::Prefix("numactl --membind 0".to_owned()),
+                ManualStep::Mount("mount -o remount,huge=always /dev/shm".to_owned()),
                 ManualStep::Arguments("-XX:+UseTransparentHugePages".to_owned()),
             ],
             commands: vec![

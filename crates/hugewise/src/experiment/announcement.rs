@@ -3,6 +3,7 @@
 use hugewise_experiment::run::policy::warnings;
 use hugewise_experiment::run::record::Header;
 
+use super::{file_cache, own_mount};
 use crate::output::Output;
 use crate::stderr::message;
 
@@ -16,7 +17,11 @@ pub(super) fn announce(header: &Header, output: &Output) {
     let policies = plan.policies.iter();
     let policies = policies.filter(|arm| plan.program_of(&arm.name) == plan.programs.first());
     for policy in policies {
-        for doubt in warnings(policy, &header.host) {
+        let doubts = warnings(policy, &header.host).into_iter();
+        for doubt in doubts
+            .chain(own_mount::doubt(policy))
+            .chain(file_cache::doubt(policy))
+        {
             message(format_args!("{}: {doubt}", plan.policy_of(&policy.name)));
         }
     }

@@ -58,6 +58,12 @@ pub mod earlier;
 /// The program's own setting, as advice in a report.
 pub mod own_setting;
 
+/// The files of policies in the page cache.
+pub mod file_cache;
+
+/// The tmpfs of a policy: whether it can be mounted, and what it hides.
+pub mod own_mount;
+
 mod announcement;
 mod default_policies;
 mod fragmentation;

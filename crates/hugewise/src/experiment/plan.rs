@@ -16,7 +16,7 @@ use hugewise_experiment::run::plan::{
     Blocks, Bounds, Criterion, HostMemory, LatencyPlace, LatencySource, Plan, Program, USUAL_TIME,
     arms,
 };
-use hugewise_experiment::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_experiment::run::policy::realise::{Reach, Realisation, Unreachable, realise};
 use hugewise_experiment::run::policy::{
     Heap, Omission, Policy, Settings, cross, defaults, heeds_advice, omission,
 };
@@ -26,8 +26,8 @@ use hugewise_linux::machine::turn::Purpose;
 use crate::exit::{self, Exit};
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
-use crate::experiment::own_setting;
 use crate::experiment::workload::Workload;
+use crate::experiment::{file_cache, own_mount, own_setting};
 use crate::options::{Options, Streams, check_workload};
 use crate::program;
 use hugewise_text::suggest::hint;
@@ -102,6 +102,7 @@ impl Options {
     fn arms(&self, host: &Host, heap: Heap, programs: &[Program]) -> Result<(Vec<Policy>, String)> {
         let policies = self.policies(host, heap, programs)?;
         self.check_places(programs, &policies)?;
+        own_mount::check_hidden(self, &policies, programs)?;
         let baseline = baseline(self.baseline.as_deref(), &policies)?;
         match programs.first() {
             None => Ok((policies, baseline)),
@@ -387,10 +388,22 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
 /// # Errors
 /// The obstacles, one per line.
 pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisation> {
-    realise(policy, host, reach).map_err(|obstacles| {
+    reached(policy, host, reach).map_err(|obstacles| {
         let obstacles: Vec<String> = obstacles.iter().map(|it| plain(&it.to_string())).collect();
         exit::lines(Exit::Refused, obstacles.join("\n"))
     })
+}
+
+/// How a policy is realised, after its mount and its files were tried.
+fn reached(
+    policy: &Policy,
+    host: &Host,
+    reach: Reach,
+) -> std::result::Result<Realisation, Vec<Unreachable>> {
+    let realisation = realise(policy, host, reach)?;
+    let tried = own_mount::check(policy).and_then(|()| file_cache::check(policy, host));
+    tried.map_err(|obstacle| vec![obstacle])?;
+    Ok(realisation)
 }
 
 /// How every policy of the plan is realised, or all obstacles, before anything runs.
@@ -402,7 +415,7 @@ pub fn realise_all(
     let mut realisations = BTreeMap::new();
     let mut obstacles = Vec::new();
     for policy in &plan.policies {
-        match realise(policy, host, reach) {
+        match reached(policy, host, reach) {
             Ok(realisation) => {
                 realisations.insert(policy.name.clone(), realisation);
             }

@@ -292,5 +292,6 @@ fn hindrance(policy: &Policy) -> Option<Obstacle> {
     if !settings.hugetlb.is_empty() {
         return Some(Obstacle::Pool);
     }
-    (settings.text == Some(Text::File)).then_some(Obstacle::SharedCode)
+    let sets_files = settings.text == Some(Text::File) || settings.file.is_some();
+    sets_files.then_some(Obstacle::PageCache)
 }

@@ -5,6 +5,7 @@ mod entries;
 pub mod executable;
 pub mod first_touch;
 pub mod fragment;
+pub mod page_cache;
 pub mod preload;
 pub mod runtime;
 

@@ -108,6 +108,7 @@ fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
         .chain(allocator_detail(facts))
         .chain(limits_detail(facts))
         .chain(nodes_detail(facts))
+        .chain(tmpfs_detail(facts))
         .chain(library_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
@@ -195,6 +196,13 @@ fn nodes_detail(facts: &Circumstances<'_>) -> Option<String> {
         let found = found.unwrap_or("unreadable");
         format!("the memory nodes should be {wanted}, but numa_maps says {found}")
     })
+}
+
+fn tmpfs_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let wanted = facts.expected.tmpfs.as_ref()?;
+    let found = facts.read_back.tmpfs.as_deref().unwrap_or("unreadable");
+    let (path, huge) = (wanted.path(), wanted.huge());
+    (found != huge).then(|| format!("{path} should have huge={huge}, but it is {found}"))
 }
 
 fn library_detail(facts: &Circumstances<'_>) -> Option<String> {

@@ -175,6 +175,7 @@ struct Before<'a> {
     files: BTreeMap<String, String>,
     thp_disable: Option<ThpDisable>,
     numa: Option<String>,
+    tmpfs: Option<String>,
     sampler: Sampler<'a>,
     counters: TrialCounters<'a>,
     machine: Machine,
@@ -200,6 +201,7 @@ impl<'a> TrialRun<'a> {
             files: read_back::files(self.root, self.watch.files),
             thp_disable: suspended.thp_disable(),
             numa: read_back::numa(self.root, self.watch.expected, main),
+            tmpfs: read_back::tmpfs(self.root, self.watch.expected, main),
             sampler: Sampler::new(self.root, self.sizes, Pools::before(self.root)),
             counters: TrialCounters::attach(
                 self.root,
@@ -267,6 +269,8 @@ impl<'a> TrialRun<'a> {
             switched: Vec::new(),
             cgroup: before.cgroup.ok().and_then(|it| it.read_back()),
             numa: before.numa,
+            tmpfs: before.tmpfs,
+            file_cache: None,
             tree,
         };
         let printed = ran.running.into_printed();

@@ -7,6 +7,7 @@ use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::trial::ProcessTree;
 
 use crate::machine::root::Root;
+use crate::spawn::seen_by;
 use crate::sys::setting::read_setting;
 
 /// Returns the current values of some settings files; those that cannot be read are left out.
@@ -25,6 +26,11 @@ pub(super) fn numa(root: &Root, expected: &Realisation, pid: u32) -> Option<Stri
     let maps = String::from_utf8_lossy(&maps);
     let shown = maps.lines().next()?.split_ascii_whitespace().nth(1)?;
     Some(shown.to_owned())
+}
+
+/// Returns the option `huge=` of the tmpfs that a process sees at the path of the policy, if the policy mounts one.
+pub(super) fn tmpfs(root: &Root, expected: &Realisation, pid: u32) -> Option<String> {
+    seen_by(root, expected.tmpfs.as_ref()?, pid)
 }
 
 /// Returns the path of the policy's library as found in the process; an empty path if it was not there, and `None` if

@@ -22,6 +22,7 @@ use super::oom_score::Sacrifice;
 use super::placement::{Nodes, cpu_set};
 use super::step::{Failure, Step};
 use super::thp_switch::set_thp;
+use super::tmpfs::PrivateTmpfs;
 use super::tracer::Filter;
 use super::usage::Usage;
 use super::wire::Order;
@@ -38,6 +39,7 @@ pub(super) struct Settings {
     descriptors: Option<u64>,
     cpus: Option<libc::cpu_set_t>,
     nodes: Option<Nodes>,
+    tmpfs: Option<PrivateTmpfs>,
     /// The file through which it joins its cgroup.
     cgroup: Option<File>,
     /// The filter that stops the tree for its tracer.
@@ -66,6 +68,11 @@ impl Settings {
             descriptors: order.descriptors,
             cpus: order.cpus.as_deref().map(cpu_set),
             nodes: order.numa.as_ref().map(Nodes::of),
+            tmpfs: order
+                .tmpfs
+                .as_ref()
+                .map(PrivateTmpfs::prepare)
+                .transpose()?,
             cgroup: order.cgroup.as_ref().map(CgroupPlan::door).transpose()?,
             filter: Filter::of(&order.tracer),
             sacrifice: Sacrifice::of_child(),
@@ -112,6 +119,9 @@ impl Settings {
         }
         self.join_cgroup()?;
         Step::HugePages.check(set_thp(self.prctl))?;
+        if let Some(tmpfs) = &self.tmpfs {
+            Step::Mount.check(tmpfs.enter())?;
+        }
         self.become_user()?;
         if let Some(directory) = &self.directory {
             // SAFETY: the path ends in NUL.

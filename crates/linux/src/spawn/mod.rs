@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, TreeTracer};
-use hugewise_experiment::run::policy::{Collapse, Numa, Text, environment};
+use hugewise_experiment::run::policy::{Collapse, Numa, Text, Tmpfs, environment};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;
@@ -50,6 +50,7 @@ mod running;
 mod scratch;
 mod step;
 mod thp_switch;
+mod tmpfs;
 mod traced;
 mod tracee;
 mod tracer;
@@ -67,6 +68,8 @@ pub use plain::run_plain;
 pub use printed::{NotPrinted, printed};
 pub use running::{CapturedOutput, Running, StartResult, Suspended, start};
 pub use scratch::{scratch_name, sweep_scratch};
+pub(crate) use tmpfs::seen_by;
+pub use tmpfs::{NoTmpfs, try_tmpfs};
 pub use traced::run_traced;
 pub use tracer::try_tracing;
 pub use usage::Usage;
@@ -106,6 +109,8 @@ pub struct Launch {
     pub at_exit: AtExit,
     /// Its NUMA memory policy.
     pub numa: Option<Numa>,
+    /// Its own tmpfs.
+    pub tmpfs: Option<Tmpfs>,
     /// The choice of its memory cgroup.
     pub group: CgroupChoice,
     /// The processors to which it is bound; `None` leaves the binding unchanged.
@@ -133,6 +138,7 @@ impl Launch {
             timeout: None,
             at_exit: AtExit::Hold,
             numa: None,
+            tmpfs: None,
             group: CgroupChoice::Leave,
             cpus: None,
             scratch: None,
@@ -149,6 +155,7 @@ impl Launch {
             collapse: policy.collapse,
             text: policy.text,
             numa: policy.numa.clone(),
+            tmpfs: policy.tmpfs.clone(),
             group: match policy.limits {
                 limits if limits.is_none() => self.group,
                 limits => CgroupChoice::Limit(limits),

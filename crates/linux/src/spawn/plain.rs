@@ -10,6 +10,7 @@ use super::cgroup::{self, Cgroup, CgroupPlan};
 use super::hook::become_identity;
 use super::placement::Nodes;
 use super::thp_switch::set_thp;
+use super::tmpfs::PrivateTmpfs;
 use super::{Launch, wire::fault};
 use crate::machine::descriptors::give_back;
 use crate::machine::error::Result;
@@ -45,7 +46,7 @@ pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Ou
     Ok(outcome(wait(&mut child, signal).map_err(starting)?))
 }
 
-/// Makes the child set its memory nodes and its THP switch, and join its cgroup, which is removed when the returned
+/// Makes the child set its memory nodes and its THP switch, mount its tmpfs, and join its cgroup, which is removed when the returned
 /// value is dropped.
 fn settle(command: &mut Command, launch: &Launch) -> Result<Option<Cgroup>> {
     let refused = |what: String| fault("starting the command", what);
@@ -53,13 +54,16 @@ fn settle(command: &mut Command, launch: &Launch) -> Result<Option<Cgroup>> {
     let door = plan.as_ref().map(CgroupPlan::door).transpose();
     let mut door = door.map_err(refused)?;
     let (prctl, nodes) = (launch.prctl, launch.numa.as_ref().map(Nodes::of));
+    let tmpfs = launch.tmpfs.as_ref().map(PrivateTmpfs::prepare);
+    let tmpfs = tmpfs.transpose().map_err(refused)?;
     let enter = move || {
         if let Some(door) = &mut door {
             door.write_all(b"0")?;
         }
         let nodes = nodes.as_ref().map_or(0, Nodes::set);
+        let mounted = || tmpfs.as_ref().map_or(0, PrivateTmpfs::enter);
         match (nodes, set_thp(prctl)) {
-            (0, 0) => Ok(()),
+            (0, 0) if mounted() == 0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     };

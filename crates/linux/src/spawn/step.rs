@@ -20,6 +20,7 @@ pub(super) enum Step {
     Cgroup,
     Exec,
     Gate,
+    Mount,
 }
 
 impl Step {
@@ -55,6 +56,7 @@ impl Failure {
             8 => "setting its memory nodes by set_mempolicy".to_owned(),
             9 => "joining its cgroup".to_owned(),
             11 => "announcing that it can start".to_owned(),
+            12 => "mounting its own tmpfs".to_owned(),
             _ => format!(
                 "running `{}`",
                 text(order.command.first().map(Vec::as_slice))

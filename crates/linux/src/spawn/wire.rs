@@ -12,7 +12,7 @@ use std::path::Path;
 use hugewise_base::host::ThpDisable;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::policy::realise::{ThpPrctl, TreeTracer};
-use hugewise_experiment::run::policy::{Collapse, Numa, Text};
+use hugewise_experiment::run::policy::{Collapse, Numa, Text, Tmpfs};
 use hugewise_experiment::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,7 @@ pub(super) struct Order {
     pub(super) prctl: ThpPrctl,
     pub(super) tracer: TreeTracer,
     pub(super) numa: Option<Numa>,
+    pub(super) tmpfs: Option<Tmpfs>,
     pub(super) cgroup: Option<CgroupPlan>,
     pub(super) collapse: Option<Collapse>,
     pub(super) text: Option<Text>,
@@ -69,6 +70,7 @@ impl Order {
             prctl: launch.prctl,
             tracer: launch.tracer.clone(),
             numa: launch.numa.clone(),
+            tmpfs: launch.tmpfs.clone(),
             cgroup: None,
             collapse: launch.collapse,
             text: launch.text,

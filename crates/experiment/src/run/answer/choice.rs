@@ -80,6 +80,8 @@ pub enum ManualStep {
     CgroupLimits(Vec<String>),
     /// A prefix, as `numactl --membind 0`.
     Prefix(String),
+    /// A command that root runs, for all programs: `mount -o remount,huge=always /dev/shm`.
+    Mount(String),
     /// Words to add to the arguments of the program.
     Arguments(String),
 }

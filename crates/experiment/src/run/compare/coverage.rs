@@ -54,13 +54,20 @@ pub(super) fn no_effect(
     let rss = typical(MetricId::PeakRssBytes.name()).map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
-    // Memory that lived between two samples was still counted when it was created.
-    let (huge, policy_huge) =
-        typical(MetricId::Counter(Counter::ThpFaultAlloc).name()).unwrap_or_default();
-    if (policy_huge - huge).abs() * pmd > allowed {
+    // Memory that lived between two samples was still counted when it was created, and so were files of a tmpfs that
+    // no process maps.
+    let made = [Counter::ThpFaultAlloc, Counter::ThpFileAlloc];
+    let made = made.map(|it| typical(MetricId::Counter(it).name()).unwrap_or_default());
+    let differs = |(huge, policy_huge): &(f64, f64)| (policy_huge - huge).abs() * pmd > allowed;
+    if made.iter().any(differs) {
         return None;
     }
     if collapsed(record, &policy.name) > allowed {
+        return None;
+    }
+    // A program that reads a file without mapping it shows no pages of it.
+    let [files, policy_files] = [baseline, policy].map(|it| huge_files(record, &it.name));
+    if (policy_files - files).abs() > allowed {
         return None;
     }
     let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
@@ -75,6 +82,13 @@ fn collapsed(record: &Record, policy: &str) -> f64 {
         made.map(|it| it.bytes as f64).sum()
     });
     median(&bytes.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// Bytes of files that were huge in the page cache before a typical trial.
+pub(in crate::run) fn huge_files(record: &Record, policy: &str) -> f64 {
+    let cached = arm_trials(record, policy).filter_map(|trial| trial.read_back.file_cache);
+    let bytes: Vec<f64> = cached.map(|it| it.huge_bytes as f64).collect();
+    median(&bytes).unwrap_or_default()
 }
 
 /// The medians of one kind of huge page: its metric, the baseline's, the policy's.

@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry as Place;
 use serde::{Deserialize, Serialize};
 
 use super::collapse::{self, Collapse};
+use super::file_pages::{self, FilePages};
 use super::key::{Acts, File, Key, Value};
 use super::numa::Numa;
 use super::parse::{
@@ -14,6 +15,7 @@ use super::parse::{
 };
 use super::runtime::{Runtime, RuntimeSettings};
 use super::sites;
+use super::tmpfs::{self, Tmpfs};
 use super::words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer, Word,
 };
@@ -55,6 +57,12 @@ pub struct Settings {
         with = "crate::base::missing::number_keys"
     )]
     pub mthp_shmem: BTreeMap<u64, ShmemMode>,
+    /// `tmpfs=`: a separate tmpfs over a mounted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmpfs: Option<Tmpfs>,
+    /// `file=`: pages of files in the page cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePages>,
     /// `hugetlb=`: pages in each hugetlb pool, by page size in KiB.
     #[serde(
         skip_serializing_if = "BTreeMap::is_empty",
@@ -201,6 +209,10 @@ pub static KEYS: &[Key] = &[
         doc: "huge pages of shared memory: memfd, System V, MAP_SHARED without a file" },
     Key { name: "mthp_shmem", acts: Acts::Pages, file: None, value: sizes!(mthp_shmem: ShmemMode),
         doc: "the mode of each folio size in shared memory" },
+    Key { name: "tmpfs", acts: Acts::Pages, file: None, value: TMPFS,
+        doc: "a separate, empty tmpfs over the one mounted at PATH, with huge=MODE" },
+    Key { name: "file", acts: Acts::Pages, file: None, value: FILE,
+        doc: "files that are evicted from the page cache before each trial, and read again into huge or small pages" },
     Key { name: "hugetlb", acts: Acts::Pool, file: None,
         value: sizes!(hugetlb: PAGES, "PAGES", parse_number, u64::to_string),
         doc: "pages in a hugetlb pool during the trial, for a program that asks for them (MAP_HUGETLB, malloc=hugetlb)" },
@@ -261,6 +273,34 @@ const COLLAPSE: Value = Value {
     },
     get: |settings, _| {
         let set = settings.collapse.iter();
+        set.map(|value| (String::new(), value.to_string()))
+            .collect()
+    },
+};
+
+const TMPFS: Value = Value {
+    offered: tmpfs::offered,
+    is_name: str::is_empty,
+    set: |settings, pair| match settings.tmpfs.replace(pair.value.parse()?) {
+        None => Ok(()),
+        Some(_) => Err(twice(pair.key)),
+    },
+    get: |settings, _| {
+        let set = settings.tmpfs.iter();
+        set.map(|value| (String::new(), value.to_string()))
+            .collect()
+    },
+};
+
+const FILE: Value = Value {
+    offered: file_pages::offered,
+    is_name: str::is_empty,
+    set: |settings, pair| match settings.file.replace(pair.value.parse()?) {
+        None => Ok(()),
+        Some(_) => Err(twice(pair.key)),
+    },
+    get: |settings, _| {
+        let set = settings.file.iter();
         set.map(|value| (String::new(), value.to_string()))
             .collect()
     },

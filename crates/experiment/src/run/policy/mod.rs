@@ -15,6 +15,7 @@ mod collapse;
 pub mod defaults;
 /// The variables of a workload's environment.
 pub mod environment;
+mod file_pages;
 mod key;
 pub mod keys;
 /// Several keys crossed.
@@ -27,6 +28,7 @@ pub mod realise;
 pub mod runtime;
 mod same_except_pages;
 mod sites;
+mod tmpfs;
 /// Doubts that do not stop a run.
 pub mod warnings;
 mod words;
@@ -36,6 +38,7 @@ pub use collapse::Collapse;
 pub(crate) use defaults::collapsed_later;
 pub use defaults::{candidates, defaults, heeds_advice};
 pub use environment::environment;
+pub use file_pages::FilePages;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
 pub use matrix::{Axis, cross};
@@ -43,9 +46,11 @@ pub use numa::{Numa, NumaMode};
 pub use omission::{Need, Omission, omission, rerun, rerun_without};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
+pub use tmpfs::Tmpfs;
 pub use warnings::{advice_by_chance, left_to_chance, warnings};
 pub use words::{
-    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
+    Defrag, FileMode, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, TmpfsMode,
+    Toggle, Tracer,
 };
 
 /// One memory setting to try, with its name in reports.

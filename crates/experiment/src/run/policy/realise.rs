@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collapse, Malloc, Numa, Policy, Text};
+use super::{Collapse, FilePages, Malloc, Numa, Policy, Text, Tmpfs};
 use crate::base::host::Host;
 use crate::base::setting;
 use crate::run::site::SiteChoice;
@@ -10,6 +10,7 @@ pub use crate::run::trial::MemoryLimits;
 pub(crate) use malloc::BIND_NOW;
 
 mod code;
+mod file;
 mod injection;
 mod malloc;
 mod mechanism;
@@ -19,6 +20,7 @@ mod pool;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod tmpfs;
 
 /// May system-wide settings be written (`--system`)?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,12 @@ pub struct Realisation {
     /// The memory nodes that the child requests before it becomes the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
+    /// The tmpfs that the child mounts in a private namespace before it becomes the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmpfs: Option<Tmpfs>,
+    /// The files that are read into the page cache before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePages>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
@@ -85,14 +93,21 @@ impl Realisation {
             }
     }
 
+    /// Returns true if it sets pages of code or data files in the page cache.
+    #[must_use]
+    pub fn sets_file_pages(&self) -> bool {
+        self.file.is_some() || self.text == Some(Text::File)
+    }
+
     /// The mechanism that applies the policy, in a few words.
     #[must_use]
     pub fn means(&self) -> String {
         let has_variables = self.library.is_none() && !self.environment.is_empty();
         let means = [
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
+            (self.tmpfs.is_some(), "a private mount"),
+            (self.sets_file_pages(), "the page cache"),
             (self.is_traced(), "a tracer"),
-            (self.text == Some(Text::File), "the page cache"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
             (!self.arguments.is_empty(), "its arguments"),
@@ -259,6 +274,8 @@ pub fn realise(
     sites::reach(&mut draft);
     injection::reach(&mut draft);
     code::reach(&mut draft);
+    tmpfs::reach(&mut draft);
+    file::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     malloc::check_fixed(&mut draft);

@@ -101,6 +101,32 @@ words! {
 }
 
 words! {
+    /// The mode of `tmpfs=`, the values of the mount option `huge=`.
+    pub enum TmpfsMode {
+        /// Nowhere.
+        Never,
+        /// Only within the size of the file, and in advised memory.
+        #[serde(rename = "within_size")]
+        #[strum(serialize = "within_size")]
+        WithinSize,
+        /// Advised memory.
+        Advise,
+        /// Wherever one fits.
+        Always,
+    }
+}
+
+words! {
+    /// The mode of `file=`: the size of the folios of a file.
+    pub enum FileMode {
+        /// Of a huge page, where the kernel can.
+        Huge,
+        /// Of one page.
+        Small,
+    }
+}
+
+words! {
     /// The mode of one folio size of shared memory, the values of
     /// `hugepages-<N>kB/shmem_enabled`.
     pub enum ShmemMode {

@@ -30,7 +30,7 @@ pub use mark::Mark;
 pub(crate) use off_switch::is_off;
 pub use off_switch::{OFF_VARIABLES, off_remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
-pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
+pub use read_back::{CachedFiles, MemoryLimits, ReadBack, TrialCgroup};
 pub use reading::Reading;
 pub use readings::Readings;
 pub use requests::{Pacing, RequestInterval, Timed, Times};

@@ -43,6 +43,23 @@ pub struct ReadBack {
     /// The memory policy of the workload's process in the format of `/proc/PID/numa_maps`, if the policy sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<String>,
+    /// The option `huge=` of the tmpfs that the workload's process sees at the path of the policy, if the policy mounts
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmpfs: Option<String>,
+    /// How the files that a policy of the experiment names were cached before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_cache: Option<CachedFiles>,
+}
+
+/// Files in the page cache.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct CachedFiles {
+    /// Their size.
+    pub bytes: u64,
+    /// The part that a process can map by huge pages (`FilePmdMapped`).
+    pub huge_bytes: u64,
 }
 
 /// The memory limits of a cgroup, in bytes.

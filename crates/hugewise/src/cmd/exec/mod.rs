@@ -22,6 +22,7 @@ use hugewise_linux::spawn::{self, Launch};
 use crate::experiment::plan::realise_one;
 use crate::experiment::predicted_drops::cannot_preload;
 use crate::experiment::workload::Workload;
+use crate::experiment::{file_cache, own_mount};
 use crate::interrupt::Relay;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
@@ -102,6 +103,8 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
+    own_mount::check_hidden_from(&arguments.policy, launch.program())?;
+    file_cache::prepare_once(&arguments.policy, &host)?;
     paths::install_library(&realisation)?;
     match idle(&arguments.policy, &realisation, launch.program()) {
         Some(reason) => message(reason),

@@ -11,6 +11,7 @@ use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 
 use super::Arguments;
+use crate::experiment::file_cache;
 use crate::experiment::plan::realise_one;
 use crate::experiment::workload::Workload;
 use crate::{cgroup_name, exit, invoker, program};
@@ -43,6 +44,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
         workload.check(std::slice::from_ref(policy))?;
         launch.command = workload.under(&policy.settings);
         launch = launch.under(&realise_one(host, policy, Reach::Process)?);
+        file_cache::prepare_once(policy, host)?;
     }
     Ok(launch)
 }

@@ -18,6 +18,7 @@ use hugewise_linux::perf::open::KernelCounters;
 
 use crate::exit;
 use crate::experiment::code_pages::CodePages;
+use crate::experiment::file_cache::FileCaches;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::FreeMemory;
 use crate::experiment::ineffective_policies::IdlePolicies;
@@ -81,6 +82,8 @@ pub struct Rounds<'a> {
     code: RefCell<Option<CodePages>>,
     /// The state of free memory in the host.
     free_memory: FreeMemory<'a>,
+    /// The files in the page cache that policies name.
+    file_caches: FileCaches,
     /// The servers of all policies, if they run at the same time.
     servers: RefCell<Option<Servers>>,
     /// Set once a server that did not end in time was reported.
@@ -148,7 +151,6 @@ impl<'a> Rounds<'a> {
             root,
             options,
             interrupt,
-            identity,
             files: written_files(&recorder.record().header),
             counters,
             trial_output: match options.output {
@@ -163,7 +165,9 @@ impl<'a> Rounds<'a> {
             },
             fragmentation: None,
             code: RefCell::default(),
+            file_caches: FileCaches::of(&recorder.record().header, identity.as_ref()),
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
+            identity,
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
             pace: RefCell::new(Pace::begin()),
@@ -204,6 +208,7 @@ impl<'a> Rounds<'a> {
             Err(error) => Err(exit::trial_failed(error)),
         };
         let stopped = self.stop_servers(&recorder.record().header);
+        self.file_caches.release();
         let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {

@@ -9,7 +9,9 @@ use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{COLD_REST, Header};
 use hugewise_experiment::run::timeline::join;
 use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
+use hugewise_experiment::run::trial::{
+    CachedFiles, Outcome, Pacing, Reading, Readings, Role, Times, Trial,
+};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_observe::outlived;
@@ -17,12 +19,16 @@ use hugewise_observe::outlived;
 use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::cells;
+use crate::experiment::file_cache;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::progress::Progress;
 use crate::experiment::runtimes;
 use crate::experiment::workload::Workload;
+
+/// The touched memory, and how files are cached.
+type Prepared = (Before, Option<CachedFiles>);
 
 impl Rounds<'_> {
     pub(super) fn trial(
@@ -55,9 +61,11 @@ impl Rounds<'_> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         match self.prepare(policy, realisation, place.slot.role) {
-            Ok(before) => {
+            Ok((before, cached)) => {
                 let (mut trial, interrupted) = self.in_force(header, machine, place)?;
                 self.free_memory.note(&mut trial, before);
+                file_cache::note(&mut trial, policy, cached);
+                self.file_caches.release();
                 Ok((trial, interrupted))
             }
             Err(error) => {
@@ -120,23 +128,26 @@ impl Rounds<'_> {
         }
     }
 
-    /// Prepares a trial: `--prepare`, then the pages of code, then the state of free memory. This happens outside the measurement and before
-    /// the policy is applied, because the policy may forbid huge pages.
+    /// Prepares a trial: `--prepare`, then the pages of code and of files in the page cache, then the state of free
+    /// memory. This happens outside the measurement and before the policy is applied, because the policy may forbid huge
+    /// pages.
     pub(super) fn prepare(
         &self,
         policy: &Policy,
         realisation: &Realisation,
         role: Role,
-    ) -> Result<Before, String> {
+    ) -> Result<Prepared, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
         if let Some(code) = &*self.code.borrow() {
             code.prepare(realisation)?;
         }
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
-        match role {
+        let cached = self.file_caches.prepare(policy)?;
+        let before = match role {
             Role::Cold => self.free_memory.rest(COLD_REST),
             Role::Arm | Role::Control => self.free_memory.prepare(policy),
-        }
+        }?;
+        Ok((before, cached))
     }
 
     /// Adds the latencies of a trial to its readings.

@@ -21,6 +21,7 @@ pub(super) struct Server {
     pub(super) born: Instant,
     pub(super) thp_disable: Option<ThpDisable>,
     pub(super) numa: Option<String>,
+    pub(super) tmpfs: Option<String>,
     pub(super) cgroup: std::result::Result<TreeCgroup, Missing>,
     pub(super) over: Option<End>,
 }
@@ -74,6 +75,7 @@ impl Attempt<'_> {
         let cgroup = suspended.cgroup();
         let thp_disable = suspended.thp_disable();
         let numa = read_back::numa(self.root, self.watch.expected, main);
+        let tmpfs = read_back::tmpfs(self.root, self.watch.expected, main);
         self.step("releasing the service");
         Ok(Ok(Server {
             born: Instant::now(),
@@ -81,6 +83,7 @@ impl Attempt<'_> {
             main,
             thp_disable,
             numa,
+            tmpfs,
             cgroup,
             over: None,
         }))

@@ -27,6 +27,7 @@ pub(super) struct Life {
     /// The policy as read before the server was released.
     thp_disable: Option<ThpDisable>,
     numa: Option<String>,
+    tmpfs: Option<String>,
     tracing: Option<Tracing>,
     cgroup_peak: Result<u64, Missing>,
     cgroup: Option<TrialCgroup>,
@@ -53,6 +54,7 @@ impl Life {
             survivors: 0,
             thp_disable: server.thp_disable,
             numa: server.numa.clone(),
+            tmpfs: server.tmpfs.clone(),
             tracing: None,
             cgroup: cgroup.ok().and_then(TreeCgroup::read_back),
             cgroup_peak: cgroup
@@ -184,6 +186,8 @@ impl Attempt<'_> {
             files: window.files_before.clone(),
             thp_disable: life.thp_disable,
             numa: life.numa,
+            tmpfs: life.tmpfs,
+            file_cache: None,
             cgroup: life.cgroup,
             runtimes: BTreeMap::new(),
             switched: Vec::new(),

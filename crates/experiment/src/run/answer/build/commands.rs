@@ -6,7 +6,7 @@ use crate::run::plan::service::CommandLine;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, TreeTracer,
 };
-use crate::run::policy::{Numa, Settings, Text, environment};
+use crate::run::policy::{FilePages, Numa, Settings, Text, Tmpfs, environment};
 use crate::run::record::{Header, Record};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
@@ -175,6 +175,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
             "a separate cgroup, as by systemd-run --scope -p {}",
             limits.join(" -p ")
         ),
+        ManualStep::Mount(line) => format!("for all programs {line} (as root)"),
         ManualStep::Call(text) | ManualStep::Prefix(text) | ManualStep::Arguments(text) => text,
     }));
     steps.extend(later(realisation));
@@ -191,7 +192,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     steps
 }
 
-/// The limits of the program's memory, and its nodes.
+/// The limits of the program's memory, its nodes, its files and its shared memory.
 fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
     let MemoryLimits {
         max_bytes,
@@ -206,7 +207,13 @@ fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
         .as_ref()
         .map(Numa::numactl)
         .map(ManualStep::Prefix);
-    group.into_iter().chain(numa)
+    let mount = realisation.tmpfs.as_ref().map(Tmpfs::remount);
+    let calls = realisation.file.as_ref().map(FilePages::calls);
+    group
+        .into_iter()
+        .chain(calls.map(ManualStep::Call))
+        .chain(numa)
+        .chain(mount.map(ManualStep::Mount))
 }
 
 fn prctl(prctl: ThpPrctl) -> Option<&'static str> {

@@ -2,8 +2,8 @@
 
 use crate::run::cause::Context;
 use crate::run::compare::PolicyAnswer;
-use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
-use crate::run::metric::MetricId;
+use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_files, huge_kinds};
+use crate::run::metric::{Counter, MetricId};
 use crate::run::trial::{A_GOOD_PART, huge_memory};
 
 /// A difference of a tenth between many huge pages comes from the timing of samples and memory layout, not from the
@@ -17,7 +17,9 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
     if context.answer(policy) == Some(PolicyAnswer::NoEffect) {
         return Some(0.0);
     }
-    sampled(context, policy).or_else(|| by_settings(context, policy))
+    in_files(context, policy)
+        .or_else(|| sampled(context, policy))
+        .or_else(|| by_settings(context, policy))
 }
 
 /// Returns true if a policy changed no page: it had no effect, or its time is open and its pages were those of the
@@ -40,6 +42,26 @@ pub(super) fn is_malloc_without_pages(context: &Context<'_>, policy: &str) -> bo
     settings.changes_malloc_too(&baseline)
         && !settings.is_malloc_alone()
         && more_huge_bytes(context, policy) == Some(0.0)
+}
+
+/// From files, whether or not a process maps them: the huge pages made for a tmpfs, and those of files in the page cache.
+/// `None` if the policies do not choose the pages of files, or gave them the same.
+fn in_files(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let (page, baseline) = (huge_page(context), context.baseline());
+    let [here, there] = [policy, baseline].map(|name| context.settings(name));
+    let made = |name: &str| {
+        let counter = MetricId::Counter(Counter::ThpFileAlloc);
+        context.medians.get(name, counter.name()).unwrap_or(0.0) * page
+    };
+    let cached = |name: &str| huge_files(context.record, name);
+    let mut more = 0.0;
+    if here.tmpfs != there.tmpfs {
+        more += made(policy) - made(baseline);
+    }
+    if here.file != there.file {
+        more += cached(policy) - cached(baseline);
+    }
+    (more.abs() > page).then_some(more)
 }
 
 /// From the readings of running trials; `None` if they contain neither huge pages nor faults.

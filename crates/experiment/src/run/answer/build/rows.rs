@@ -40,6 +40,7 @@ pub(super) fn rows(work: &Work<'_>) -> Vec<Row> {
     };
     let page = work.record().header.host.pmd_bytes().unwrap_or(0);
     either_huge_pages_or_faults(&mut rows, page as f64);
+    another_kind_instead(&mut rows, page as f64);
     rows
 }
 
@@ -231,6 +232,37 @@ fn stays(metric: &str, statistic: Statistic) -> bool {
         }
     };
     is_tail || statistic == Statistic::Center && kept.iter().any(|id| id.name() == metric)
+}
+
+/// If no anonymous page is huge, and the policies differ in huge shared memory or huge pages of files, the first screen
+/// has that row instead.
+fn another_kind_instead(rows: &mut [Row], huge_page_bytes: f64) {
+    let anonymous = MetricId::HugeAnonPeakBytes.name();
+    let kinds = [
+        MetricId::HugeShmemPeakBytes.name(),
+        MetricId::HugeFilePeakBytes.name(),
+    ];
+    let is_huge = |row: &Row| row.metric == anonymous && values(row).any(|bytes| bytes > 0.0);
+    if rows.iter().any(is_huge) {
+        return;
+    }
+    let differs = |row: &Row| {
+        let most = values(row).fold(0.0, f64::max);
+        let least = values(row).fold(f64::INFINITY, f64::min);
+        row.first_screen && most - least > huge_page_bytes
+    };
+    let other = rows
+        .iter_mut()
+        .find(|row| kinds.contains(&&*row.metric) && differs(row));
+    let Some(other) = other else { return };
+    other.stays = true;
+    for row in rows.iter_mut().filter(|row| row.metric == anonymous) {
+        row.first_screen = false;
+    }
+}
+
+fn values(row: &Row) -> impl Iterator<Item = f64> {
+    row.cells.iter().filter_map(|cell| cell.value)
 }
 
 /// Returns true if an arm should have a value.

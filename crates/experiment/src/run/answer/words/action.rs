@@ -98,6 +98,7 @@ pub(in crate::run::answer) fn step(step: &ManualStep) -> String {
         ManualStep::Call(call) => format!("the parent process calls {call}"),
         ManualStep::CgroupLimits(limits) => format!("set in its cgroup: {}", limits.join(" ")),
         ManualStep::Prefix(prefix) => format!("start it with {prefix}"),
+        ManualStep::Mount(line) => format!("for all programs, as root: {line}"),
         ManualStep::Arguments(words) => format!("add to its arguments: {words}"),
     }
 }

@@ -92,6 +92,8 @@ fn read_back(trial: &Trial, set: &Realisation) -> Vec<bool> {
         (set.preload.is_some(), read.allocator.is_some()),
         (!set.limits.is_none(), read.cgroup.is_some()),
         (set.numa.is_some(), read.numa.is_some()),
+        (set.tmpfs.is_some(), read.tmpfs.is_some()),
+        (set.file.is_some(), read.file_cache.is_some()),
         (set.library.is_some(), read.library.is_some()),
     ];
     let set = parts.into_iter().filter(|(is_set, _)| *is_set);

@@ -41,8 +41,8 @@ pub enum Obstacle {
     Hooks,
     /// A policy creates a hugetlb pool, which is released after each trial.
     Pool,
-    /// A policy decides about pages of the page cache, which all servers share.
-    SharedCode,
+    /// A policy sets pages of files, which all servers share in the page cache.
+    PageCache,
 }
 
 impl fmt::Display for Obstacle {
@@ -57,7 +57,9 @@ impl fmt::Display for Obstacle {
                 "--prepare, --conclude and --fragment belong to trials that start their server"
             }
             Self::Pool => "a hugetlb pool lasts for one trial",
-            Self::SharedCode => "text=file changes the pages of code that all servers share",
+            Self::PageCache => {
+                "all servers share the page cache, which text=file and file= set for each trial"
+            }
         })
     }
 }

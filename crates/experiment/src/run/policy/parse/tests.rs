@@ -184,6 +184,8 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
         })
         .chain(["after:2s", "every:250ms"].map(|value| ("collapse", value.to_owned())))
         .chain([("text", "huge".to_owned())])
+        .chain(["a.bin:huge", "/a:b/*.c:small"].map(|value| ("file", value.to_owned())))
+        .chain(["/dev/shm:advise", "/a:b c:within_size"].map(|value| ("tmpfs", value.to_owned())))
         .chain(["mapping:1-64m+heap", "site:none"].map(|value| ("sites", value.to_owned())))
         .collect();
     (

@@ -4,6 +4,7 @@ use super::super::arms::{Arm, arms};
 use super::rounds::Joined;
 use super::{rounds, seconds};
 use crate::base::host::ThpDisable;
+use crate::base::units::bytes_text;
 use crate::run::compare::medians::{Medians, arm_trials};
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
@@ -93,10 +94,17 @@ fn words(read: &ReadBack) -> Vec<String> {
         .iter()
         .map(|(key, value)| format!("{key} = {value}"));
     let numa = read.numa.as_ref().map(|numa| format!("NUMA {numa}"));
+    let cached = read.file_cache.map(|it| {
+        let [huge, all] = [it.huge_bytes, it.bytes].map(bytes_text);
+        format!("{huge} of {all} of the files huge")
+    });
+    let tmpfs = read.tmpfs.as_ref().map(|mode| format!("tmpfs huge={mode}"));
     let all = files
         .chain(prctl)
         .chain(allocator)
         .chain(runtimes)
-        .chain(numa);
+        .chain(numa)
+        .chain(tmpfs)
+        .chain(cached);
     all.map(|text| plain(&text)).collect()
 }

@@ -60,6 +60,39 @@ fn pools_limits_and_nodes_are_reached() {
 }
 
 #[test]
+fn an_own_tmpfs_needs_no_setting_of_the_machine() {
+    let set = |text: &str, host: Host, reach| {
+        let policy: Policy = text.parse().expect("a policy");
+        realise(&policy, &host, reach).map_err(|obstacles| obstacles[0].to_string())
+    };
+    let user = || host("madvise").unprivileged();
+    let reached = set("tmpfs=/dev/shm:always", user(), Reach::Process).expect("reached");
+    assert_eq!(reached.tmpfs, "/dev/shm:always".parse().ok());
+    assert_eq!(reached.means(), "a private mount");
+    assert!(reached.files.is_empty() && !reached.is_of_machine());
+    let by = |mode: &str| {
+        user().with(|host| {
+            host.thp.as_mut().expect("settings").shmem_enabled = Some(mode.to_owned());
+        })
+    };
+    let library = user().preloading();
+    let preloaded = "tmpfs=/tmp:never,thp=always,means=preload";
+    #[rustfmt::skip]
+    let rows = [
+        ("tmpfs=/dev/shm:always", user(), Reach::Machine, "mount -o remount,huge=always /dev/shm"),
+        ("tmpfs=/dev/shm:always", by("deny"), Reach::Process, "shmem_enabled=deny overrides"),
+        ("tmpfs=/dev/shm:never", by("force"), Reach::Process, "shmem_enabled=force overrides"),
+        ("tmpfs=/dev/shm:advise,thp=never", user(), Reach::Process, "thp=never keeps huge pages"),
+        (preloaded, library, Reach::Process, "would not find /tmp/libhugewise.so"),
+    ];
+    for (text, host, reach, word) in rows {
+        let refusal = set(text, host, reach).expect_err(text);
+        assert!(refusal.contains(word), "{text}: {refusal}");
+    }
+    assert!(set("tmpfs=/dev/shm:never,thp=never", user(), Reach::Process).is_ok());
+}
+
+#[test]
 fn what_a_pool_a_limit_or_a_node_lacks_is_named() {
     use Reach::{Process, System};
     let contained = || host("madvise").with(|host| host.cgroup.can_make = false);

@@ -1,0 +1,288 @@
+//! The pages of files in the page cache: evicted, then read again so that the kernel makes large or small folios.
+//!
+//! A read fault in a mapping advised with `MADV_HUGEPAGE` reads a huge page into one folio, if the file system has large
+//! folios (`do_sync_mmap_readahead`, mm/filemap.c; Linux 5.18). `POSIX_FADV_WILLNEED` makes folios of one page
+//! (`force_page_cache_ra`, mm/readahead.c), but reads only a limited length per call. Nothing is written.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use hugewise_experiment::run::trial::CachedFiles;
+
+use crate::file::rights::Rights;
+use crate::machine::root::Root;
+use crate::proc::meminfo::read_meminfo;
+use crate::proc::smaps_rollup::read_smaps_rollup;
+
+/// How files are read into the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileReading {
+    /// Through a mapping advised with `MADV_HUGEPAGE`.
+    Huge,
+    /// Page by page.
+    Small,
+    /// By read(2), as most programs do.
+    Plain,
+}
+
+/// The shortest read-ahead limit of common devices: one call of `POSIX_FADV_WILLNEED` reads so much.
+const PIECE: usize = 128 << 10;
+/// A reader of `read(2)` uses blocks of this size.
+const BLOCK: usize = 128 << 10;
+
+/// Evicts files from the page cache and reads them again. Returns how they are cached then.
+///
+/// # Errors
+/// A sentence: a file could not be opened or mapped.
+pub fn cache(
+    paths: &[PathBuf],
+    rights: &Rights,
+    reading: FileReading,
+    block_bytes: u64,
+) -> Result<CachedFiles, String> {
+    let mut all = CachedFiles::default();
+    for path in paths {
+        let one = open(path, rights)
+            .and_then(|file| {
+                evict_file(&file)?;
+                read(&file, reading, block_bytes)?;
+                cached(&file, block_bytes)
+            })
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        all.bytes += one.bytes;
+        all.huge_bytes += one.huge_bytes;
+    }
+    Ok(all)
+}
+
+/// Evicts files from the page cache, as far as no process maps them and nothing waits to be written.
+pub fn evict(paths: &[PathBuf], rights: &Rights) {
+    for path in paths {
+        if let Ok(file) = open(path, rights) {
+            let _ = evict_file(&file);
+        }
+    }
+}
+
+/// Reads the first huge page of a file as the policy does. Returns true if the kernel made a large folio of it.
+///
+/// # Errors
+/// The file could not be opened or mapped.
+pub fn makes_huge(path: &Path, rights: &Rights, block_bytes: u64) -> io::Result<bool> {
+    let file = open(path, rights)?;
+    let block = usize::try_from(block_bytes).map_err(io::Error::other)?;
+    advise(&file, 0..block, libc::POSIX_FADV_DONTNEED)?;
+    let mapping = Mapping::of(&file, block_bytes, block_bytes)?;
+    mapping.advise(libc::MADV_HUGEPAGE)?;
+    let before = own_huge_bytes();
+    mapping.touch();
+    let found = own_huge_bytes() > before;
+    drop(mapping);
+    advise(&file, 0..block, libc::POSIX_FADV_DONTNEED)?;
+    Ok(found)
+}
+
+/// Returns the free and the reclaimable memory, in bytes.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    read_meminfo(&Root::real()).ok()?.get("MemAvailable")
+}
+
+/// A file that can be mapped. Opening anything else could wait or have effects.
+fn open(path: &Path, rights: &Rights) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    let is_special = kind.is_fifo() || kind.is_socket() || kind.is_char_device();
+    if is_special || !kind.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    rights.lend(|| File::open(path))
+}
+
+fn evict_file(file: &File) -> io::Result<()> {
+    advise(file, 0..0, libc::POSIX_FADV_DONTNEED)
+}
+
+/// Advises the kernel about a range of a file; an empty one is the whole file.
+fn advise(file: &File, range: std::ops::Range<usize>, advice: libc::c_int) -> io::Result<()> {
+    let offset = |at: usize| libc::off_t::try_from(at).map_err(io::Error::other);
+    let (start, length) = (offset(range.start)?, offset(range.len())?);
+    // SAFETY: the descriptor is open; the call touches no memory of this process.
+    match unsafe { libc::posix_fadvise(file.as_raw_fd(), start, length, advice) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn read(file: &File, reading: FileReading, block_bytes: u64) -> io::Result<()> {
+    let bytes = file.metadata()?.len();
+    match reading {
+        FileReading::Plain => {
+            let mut block = vec![0; BLOCK];
+            let mut file = file;
+            while file.read(&mut block)? > 0 {}
+        }
+        FileReading::Huge => {
+            let mapping = Mapping::of(file, bytes, block_bytes)?;
+            mapping.advise(libc::MADV_HUGEPAGE)?;
+            mapping.touch();
+        }
+        FileReading::Small => {
+            let mapping = Mapping::of(file, bytes, block_bytes)?;
+            mapping.advise(libc::MADV_RANDOM)?;
+            for start in (0..mapping.bytes).step_by(PIECE) {
+                let end = (start + PIECE).min(mapping.bytes);
+                advise(file, start..end, libc::POSIX_FADV_WILLNEED)?;
+            }
+            mapping.touch();
+        }
+    }
+    Ok(())
+}
+
+/// How a file is cached: the bytes that this process can map by huge pages.
+fn cached(file: &File, block_bytes: u64) -> io::Result<CachedFiles> {
+    let bytes = file.metadata()?.len();
+    let mapping = Mapping::of(file, bytes, block_bytes)?;
+    let before = own_huge_bytes();
+    mapping.touch();
+    Ok(CachedFiles {
+        bytes,
+        huge_bytes: own_huge_bytes().saturating_sub(before),
+    })
+}
+
+/// `FilePmdMapped` of this process.
+fn own_huge_bytes() -> u64 {
+    let own = read_smaps_rollup(&Root::real(), std::process::id());
+    own.map_or(0, |own| own.huge_file_bytes)
+}
+
+/// A read-only mapping of the start of a file, at a multiple of a huge page.
+struct Mapping {
+    start: *mut u8,
+    bytes: usize,
+    reserved: (*mut libc::c_void, usize),
+}
+
+impl Mapping {
+    fn of(file: &File, bytes: u64, block_bytes: u64) -> io::Result<Self> {
+        let size = |bytes: u64| usize::try_from(bytes).map_err(io::Error::other);
+        let (bytes, block) = (size(bytes)?, size(block_bytes)?);
+        if bytes == 0 {
+            return Err(io::Error::other("it is empty"));
+        }
+        let room = bytes + block;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let place = unsafe { libc::mmap(ptr::null_mut(), room, libc::PROT_NONE, flags, -1, 0) };
+        if place == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let shift = place.addr().next_multiple_of(block) - place.addr();
+        let mut mapping = Self {
+            start: ptr::null_mut(),
+            bytes,
+            reserved: (place, room),
+        };
+        // SAFETY: within the reserved room. It is ours and unused.
+        let start = unsafe {
+            libc::mmap(
+                place.byte_add(shift),
+                bytes,
+                libc::PROT_READ,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        mapping.start = start.cast();
+        Ok(mapping)
+    }
+
+    fn advise(&self, advice: libc::c_int) -> io::Result<()> {
+        // SAFETY: the mapping is ours.
+        match unsafe { libc::madvise(self.start.cast(), self.bytes, advice) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Makes the kernel map every page, and read the missing ones (`MADV_POPULATE_READ`, Linux 5.14). If another program
+    /// truncates the file, the call fails, and this process gets no signal.
+    fn touch(&self) {
+        // SAFETY: the mapping is ours.
+        unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_POPULATE_READ) };
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let (place, room) = self.reserved;
+        // SAFETY: the whole room is ours, and no reference to it is left.
+        unsafe { libc::munmap(place, room) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const BLOCK_BYTES: u64 = 2 << 20;
+
+    /// A file of four huge pages without a hole, and its folder.
+    fn written() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&vec![7; 4 * BLOCK_BYTES as usize]).unwrap();
+        file.sync_all().unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn small_pages_are_small_and_huge_ones_huge_where_the_kernel_can() {
+        let (_folder, path) = written();
+        let rights = Rights::own();
+        let paths = [path.clone()];
+        let read = |reading| cache(&paths, &rights, reading, BLOCK_BYTES).unwrap();
+        let all = 4 * BLOCK_BYTES;
+        assert_eq!(read(FileReading::Plain).bytes, all);
+        for _ in 0..2 {
+            let small = read(FileReading::Small);
+            assert_eq!((small.bytes, small.huge_bytes), (all, 0));
+            let huge = read(FileReading::Huge);
+            match makes_huge(&path, &rights, BLOCK_BYTES).unwrap() {
+                true => assert_eq!((huge.bytes, huge.huge_bytes), (all, all)),
+                false => eprintln!("SKIP huge: no large folios on this file system"),
+            }
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), vec![7; all as usize]);
+        evict(&paths, &rights);
+    }
+
+    #[test]
+    fn what_is_no_file_with_content_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let rights = Rights::own();
+        let empty = folder.path().join("empty");
+        File::create(&empty).unwrap();
+        for (path, word) in [
+            (folder.path().to_owned(), "no regular file"),
+            (PathBuf::from("/dev/null"), "no regular file"),
+            (folder.path().join("none"), "No such file"),
+            (empty, "it is empty"),
+        ] {
+            let error = cache(&[path], &rights, FileReading::Plain, BLOCK_BYTES).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

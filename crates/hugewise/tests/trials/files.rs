@@ -66,7 +66,11 @@ fn files_have_the_pages_that_were_asked_for() {
     let mapped = |policy| readings(&seen, policy, "huge_file_peak_bytes");
     let is_each = |values: &[f64], bytes| values.len() >= 2 && values.iter().all(|it| *it == bytes);
     assert!(is_each(&mapped("small"), 0.0), "{:?}", mapped("small"));
-    assert!(is_each(&mapped("huge"), BYTES as f64), "{:?}", mapped("huge"));
+    assert!(
+        is_each(&mapped("huge"), BYTES as f64),
+        "{:?}",
+        mapped("huge")
+    );
     for trial in seen["trials"].as_array().expect("trials") {
         let cached = &trial["read_back"]["file_cache"];
         assert_eq!(cached["bytes"], BYTES, "{trial:#}");

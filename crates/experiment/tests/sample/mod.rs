@@ -337,6 +337,8 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             tree: None,
             cgroup: None,
             numa: None,
+            tmpfs: None,
+            file_cache: None,
         },
         marks: Vec::new(),
         pacing: None,

@@ -60,6 +60,7 @@ const PRINTED: &[(&str, Place)] = &[
     ("choice.steps[].arguments", Figure("do")),
     ("choice.steps[].call", Figure("do")),
     ("choice.steps[].cgroup_limits[]", Figure("do")),
+    ("choice.steps[].mount", Figure("do")),
     ("choice.steps[].prefix", Figure("do")),
     ("choice.ties[].arm", Figure("chosen")),
     ("choice.ties[].claim", Reference),

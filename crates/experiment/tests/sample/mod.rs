@@ -325,8 +325,6 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
                 }
                 .to_owned(),
             )]),
-            file_cache: None,
-            tmpfs: None,
             thp_disable: Some(match policy.settings.thp {
                 Some(Thp::Never) => ThpDisable::Disabled,
                 _ => ThpDisable::Off,

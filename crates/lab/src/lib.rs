@@ -85,8 +85,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         thread that maps and unmaps memory, a child, children that come and go, or 16 MiB with zeros
 
   fill --mib N [--huge] [--pause MS] [--stop-at MIB]
-        write to each page of one mapping of N MiB, up to MIB, with a pause after each huge
-        page; print `fill PID`, then `filled M MiB in MS ms`; hold it until stdin closes
+        print `fill PID`, wait for a line on stdin, write to each page of one mapping of N
+        MiB, up to MIB, with a pause after each huge page; print `filled M MiB in MS ms`; hold
+        it until stdin closes
 
   sites [--reads N] [--divide D]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two

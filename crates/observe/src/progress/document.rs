@@ -85,6 +85,7 @@ fn left(forecast: &Forecast) -> String {
             Unknown::NoTarget => "no target",
             Unknown::NoGrowth => "no growth",
             Unknown::NotSteady { .. } => "not steady",
+            Unknown::BlocksRunOut { .. } => "blocks end",
         }
         .to_owned(),
     }
@@ -262,6 +263,10 @@ fn left_text(forecast: &Forecast) -> String {
             Unknown::NotSteady { before } => format!(
                 "not known: the rate has changed; before it was {}",
                 per_second(*before)
+            ),
+            Unknown::BlocksRunOut { free_bytes } => format!(
+                "not known: after {} more in huge pages no huge block is free, and the rate changes",
+                bytes_text(*free_bytes)
             ),
         },
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use hugewise_stats::ALPHA;
 use hugewise_stats::growth::Growth;
 
-use super::{Series, Target};
+use super::{Interval, Series, State, Target, state};
 
 /// A rate of growth with its 95 % interval, in bytes per second. The interval covers noise in the mean rate since the
 /// last change, from eight batches of that time; it does not cover future changes.
@@ -62,6 +62,11 @@ pub enum Unknown {
         /// The rate before, in bytes per second.
         before: f64,
     },
+    /// It takes free huge blocks, and they run out before the target. Then compaction or small pages change the rate.
+    BlocksRunOut {
+        /// Free memory in such blocks, in bytes.
+        free_bytes: u64,
+    },
 }
 
 /// Returns the rate since its last change; `None` with too few readings.
@@ -101,6 +106,29 @@ pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> 
         (None, _) if !growth.is_steady() => unknown(Unknown::TooEarly),
         (None, _) => unknown(Unknown::NoGrowth),
     }
+}
+
+/// Returns the forecast of an interval, unless the rate must change before its end: it takes free huge blocks, without
+/// compaction, and they do not reach.
+#[must_use]
+pub fn while_blocks_last(forecast: Forecast, interval: &Interval) -> Forecast {
+    let Forecast::Known { .. } = forecast else {
+        return forecast;
+    };
+    match blocks_that_run_out(interval) {
+        Some(free_bytes) => Forecast::Unknown {
+            why: Unknown::BlocksRunOut { free_bytes },
+        },
+        None => forecast,
+    }
+}
+
+fn blocks_that_run_out(interval: &Interval) -> Option<u64> {
+    let free = interval.free_huge_bytes?;
+    let left = interval.target?.left(interval.memory_bytes) as f64;
+    let huge = left * interval.huge_share?;
+    let is_easy = state(interval) != State::Compacting;
+    (is_easy && huge > free as f64).then_some(free)
 }
 
 #[cfg(test)]
@@ -158,6 +186,39 @@ mod tests {
             (before / f64::from(200 << 20) - 1.0).abs() < 0.01,
             "{before}"
         );
+    }
+
+    #[test]
+    fn free_huge_blocks_that_run_out_leave_the_end_open() {
+        let (series, bytes) = grown(&[8; 16]);
+        let known = forecast(&series, Some(&TARGET), bytes);
+        let of = |free_huge_bytes, huge_share, compaction| {
+            let mut interval = Interval {
+                memory_bytes: bytes,
+                grown_bytes: 8 << 20,
+                target: Some(TARGET),
+                free_huge_bytes,
+                huge_share,
+                ..Interval::default()
+            };
+            interval.work.compaction = Some(compaction);
+            while_blocks_last(known, &interval)
+        };
+        let few = 64 << 20;
+        let open = Forecast::Unknown {
+            why: Unknown::BlocksRunOut { free_bytes: few },
+        };
+        assert_eq!(of(Some(few), Some(1.0), 0.0), open);
+        // With enough blocks, with small pages, or once it compacts, the rate may stay.
+        for (free, huge, compaction) in [
+            (Some(2 << 30), Some(1.0), 0.0),
+            (Some(few), Some(0.01), 0.0),
+            (Some(few), Some(1.0), 0.9),
+            (None, Some(1.0), 0.0),
+            (Some(few), None, 0.0),
+        ] {
+            assert_eq!(of(free, huge, compaction), known);
+        }
     }
 
     #[test]

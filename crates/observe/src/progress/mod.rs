@@ -16,7 +16,7 @@ mod state;
 
 pub use document::{csv_head, line, lines_head};
 pub use fill::{Contents, Filled, Piece, filled};
-pub use forecast::{Forecast, Pace, Unknown, forecast, pace};
+pub use forecast::{Forecast, Pace, Unknown, forecast, pace, while_blocks_last};
 pub use remedy::{Because, NextStart, Remedy, Setting, remedy};
 pub use series::Series;
 pub use state::{State, state};
@@ -96,6 +96,8 @@ pub struct Interval {
     pub attempts: Option<Attempts>,
     /// Direct compactions of the whole machine.
     pub machine: Compactions,
+    /// Free memory of the machine in blocks for huge pages at the end, in bytes; null if it cannot be read.
+    pub free_huge_bytes: Option<u64>,
     /// The state.
     pub state: State,
     /// The rate since its last change; null with too few readings.

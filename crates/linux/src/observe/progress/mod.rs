@@ -7,20 +7,21 @@ use std::time::Duration;
 use hugewise_base::missing::Missing;
 use hugewise_observe::progress::{
     Compactions, Contents, Filled, Interval, Limit, MissingPart, Part, Series, Settings, State,
-    Target, TargetSource, filled, forecast, pace, remedy, state,
+    Target, TargetSource, filled, forecast, pace, remedy, state, while_blocks_last,
 };
 
 use crate::machine::clock::{next_look, thread_cpu};
 use crate::machine::root::Root;
 use crate::observe::address_space::read_totals;
 use crate::observe::stat::usage::UsageScope;
+use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 use crate::proc::tree::read_threads;
 use crate::proc::tree_usage::TreeUsage;
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::cgroup::read_memory_group_of;
-use crate::sys::thp::read_thp;
+use crate::sys::thp::{read_pmd_bytes, read_thp};
 
 mod spent;
 mod stalls;
@@ -248,6 +249,7 @@ impl ProgressWatch {
             work: spent.work(),
             attempts: spent.attempts,
             machine: now.machine.since(before.machine),
+            free_huge_bytes: free_huge_bytes(&self.root),
             pace: pace(&self.series),
             target: self.target(),
             ..Interval::default()
@@ -255,11 +257,12 @@ impl ProgressWatch {
     }
 
     fn decide(&self, interval: &mut Interval, has_memory: bool) {
-        interval.forecast = forecast(
+        let at_this_rate = forecast(
             &self.series,
             interval.target.as_ref(),
             interval.memory_bytes,
         );
+        interval.forecast = while_blocks_last(at_this_rate, interval);
         interval.state = match has_memory {
             true => state(interval),
             false => State::Finished,
@@ -323,6 +326,14 @@ impl Mappings {
     fn huge_share(&self) -> Option<f64> {
         filled(self.first.as_ref()?, self.last.as_ref()?).huge_share
     }
+}
+
+/// Free memory in blocks for huge pages, in bytes.
+fn free_huge_bytes(root: &Root) -> Option<u64> {
+    let blocks = read_buddyinfo(root).ok()?;
+    let huge = read_pmd_bytes(root).ok()?;
+    let page = rustix::param::page_size() as u64;
+    Some(free_huge_pages(&blocks, page, huge).saturating_mul(huge))
 }
 
 /// Direct compactions of the machine so far; zero if the kernel does not compact.

@@ -7,12 +7,12 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
 use hugewise_experiment::run::trial::CachedFiles;
 
+use crate::file::read::open_regular;
 use crate::file::rights::Rights;
 use crate::machine::root::Root;
 use crate::proc::meminfo::read_meminfo;
@@ -94,12 +94,7 @@ pub fn available_bytes() -> Option<u64> {
 
 /// A file that can be mapped. Opening anything else could wait or have effects.
 fn open(path: &Path, rights: &Rights) -> io::Result<File> {
-    let kind = std::fs::metadata(path)?.file_type();
-    let is_special = kind.is_fifo() || kind.is_socket() || kind.is_char_device();
-    if is_special || !kind.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    rights.lend(|| File::open(path))
+    rights.lend(|| open_regular(path))
 }
 
 fn evict_file(file: &File) -> io::Result<()> {

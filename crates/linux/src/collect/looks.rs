@@ -29,7 +29,8 @@ pub struct Looks {
 
 impl Looks {
     /// Reads the processes of a sample, given their memory. The sampler does this at the first, second, fourth sample
-    /// and so on, so the last look is never earlier than half of the samples, and once more after the load of a server.
+    /// and so on, so the last look is never earlier than half of the samples, at each sample until one finds a process that
+    /// has begun, and once more after the load of a server.
     pub(super) fn look(&mut self, root: &Root, sample: u64, processes: &BTreeMap<u32, Rollup>) {
         let mut begun: Vec<(u32, u64)> = processes
             .iter()
@@ -47,6 +48,11 @@ impl Looks {
             process.advice = read_advice(root, pid, read_pmd_bytes(root).ok());
         }
         self.take(pid, tree(root, &begun, process));
+    }
+
+    /// Returns true if no look found a process that has begun.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tree.is_none()
     }
 
     fn take(&mut self, pid: u32, mut tree: ProcessTree) {

@@ -267,7 +267,8 @@ impl<'a> Sampler<'a> {
         self.samples.sharing.add(&readable);
         let sample = self.samples.count + 1;
         // A program may change its settings after the first samples. After the load a look disturbs no measurement.
-        if sample.is_power_of_two() || self.cost_to.is_some() {
+        let is_due = sample.is_power_of_two() || self.samples.looks.is_empty();
+        if is_due || self.cost_to.is_some() {
             self.samples.looks.look(self.root, sample, &readable);
         }
         let hugetlb_bytes = self.pools.held(&readable);

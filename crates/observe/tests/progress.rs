@@ -2,14 +2,15 @@ use std::collections::BTreeSet;
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::progress::{
-    Attempts, Because, Compactions, FORMAT, Forecast, Interval, Limit, MissingPart, NextStart,
-    Pace, Part, Progress, Remedy, Setting, Settings, State, Target, TargetSource, Unknown, Work,
+    Attempts, Because, Compactions, DelaySetting, DelaySettings, FORMAT, Limit, MissingPart,
+    NextStart, Pace, Progress, ProgressInterval, ProgressPart, Remedy, State, Target, TargetSource,
+    TimeLeft, Unknown, Work,
 };
 
 use crate::documented::undocumented;
 
-fn interval(forecast: Forecast, remedy: Remedy) -> Interval {
-    Interval {
+fn interval(forecast: TimeLeft, remedy: Remedy) -> ProgressInterval {
+    ProgressInterval {
         to_seconds: 1.0,
         memory_bytes: 8 << 30,
         grown_bytes: 1 << 30,
@@ -37,13 +38,13 @@ fn interval(forecast: Forecast, remedy: Remedy) -> Interval {
         }),
         forecast,
         remedy: Some(remedy),
-        ..Interval::default()
+        ..ProgressInterval::default()
     }
 }
 
 fn example() -> Progress {
     let huge_faults = Remedy {
-        setting: Setting::Defrag {
+        setting: DelaySetting::Defrag {
             present: "madvise".to_owned(),
             value: "defer".to_owned(),
         },
@@ -55,7 +56,7 @@ fn example() -> Progress {
         next_start: Some(NextStart::SmallPages),
     };
     let at_limit = Remedy {
-        setting: Setting::Limit {
+        setting: DelaySetting::Limit {
             folder: "sys/fs/cgroup/a".to_owned(),
             present: 1 << 30,
             needed: Some(2 << 30),
@@ -63,12 +64,12 @@ fn example() -> Progress {
         because: Because::AtLimit { share: 0.5 },
         next_start: None,
     };
-    let known = Forecast::Known {
+    let known = TimeLeft::Known {
         seconds: 8.0,
         low: 7.0,
         high: Some(9.0),
     };
-    let changed = Forecast::Unknown {
+    let changed = TimeLeft::Unknown {
         why: Unknown::NotSteady { before: 1e8 },
     };
     Progress {
@@ -78,7 +79,7 @@ fn example() -> Progress {
         command: "server".to_owned(),
         started_unix_ms: 1,
         interval_seconds: 1.0,
-        settings: Settings {
+        settings: DelaySettings {
             enabled: "madvise".to_owned(),
             defrag: "madvise".to_owned(),
             limit: Some(Limit {
@@ -89,7 +90,7 @@ fn example() -> Progress {
         intervals: vec![interval(changed, at_limit)],
         total: interval(known, huge_faults),
         missing: vec![MissingPart {
-            part: Part::Mappings,
+            part: ProgressPart::Mappings,
             why: Missing::not_permitted("CAP_SYS_PTRACE"),
         }],
     }

@@ -10,8 +10,8 @@ use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::number::count;
 
 use super::{
-    Because, Forecast, Interval, NextStart, Part, Progress, Remedy, Setting, State, Target,
-    TargetSource, Unknown,
+    Because, DelaySetting, NextStart, Progress, ProgressInterval, ProgressPart, Remedy, State,
+    Target, TargetSource, TimeLeft, Unknown,
 };
 
 /// A smaller share of the time is not in the first sentence.
@@ -29,7 +29,7 @@ pub fn lines_head() -> String {
 
 /// An interval as one line of at most 80 columns.
 #[must_use]
-pub fn line(interval: &Interval) -> String {
+pub fn line(interval: &ProgressInterval) -> String {
     let work = &interval.work;
     let reclaim = work.reclaim.or(work.limit_reclaim);
     let reclaim = reclaim.map(|_| work.reclaim.unwrap_or(0.0) + work.limit_reclaim.unwrap_or(0.0));
@@ -47,7 +47,7 @@ pub fn line(interval: &Interval) -> String {
 }
 
 /// The growth of an interval by the second.
-fn growth(interval: &Interval) -> String {
+fn growth(interval: &ProgressInterval) -> String {
     let seconds = interval.seconds();
     if seconds <= 0.0 {
         return "~".to_owned();
@@ -77,10 +77,10 @@ fn seconds_text(seconds: f64) -> String {
 }
 
 /// Formats the time left in a few words.
-fn left(forecast: &Forecast) -> String {
+fn left(forecast: &TimeLeft) -> String {
     match forecast {
-        Forecast::Known { seconds, .. } => seconds_text(*seconds),
-        Forecast::Unknown { why } => match why {
+        TimeLeft::Known { seconds, .. } => seconds_text(*seconds),
+        TimeLeft::Unknown { why } => match why {
             Unknown::TooEarly => "too early",
             Unknown::NoTarget => "no target",
             Unknown::NoGrowth => "no growth",
@@ -187,7 +187,7 @@ impl Progress {
     }
 }
 
-fn memory(total: &Interval) -> String {
+fn memory(total: &ProgressInterval) -> String {
     let minus = if total.grown_bytes < 0 { "−" } else { "+" };
     let grown = bytes_text(total.grown_bytes.unsigned_abs());
     let seconds = seconds_text(total.seconds());
@@ -201,7 +201,7 @@ fn memory(total: &Interval) -> String {
     format!("{memory}, {minus}{grown} in {seconds}{huge}")
 }
 
-fn times(total: &Interval) -> String {
+fn times(total: &ProgressInterval) -> String {
     let work = &total.work;
     let shares = [
         ("compaction", work.compaction),
@@ -214,7 +214,7 @@ fn times(total: &Interval) -> String {
     shares.join(", ")
 }
 
-fn compactions(total: &Interval) -> String {
+fn compactions(total: &ProgressInterval) -> String {
     let machine = &total.machine;
     let of_machine = match machine.success() {
         Some(share) => format!(
@@ -244,9 +244,9 @@ fn target_text(target: &Target) -> String {
     format!("{}: {source}", bytes_text(target.bytes))
 }
 
-fn left_text(forecast: &Forecast) -> String {
+fn left_text(forecast: &TimeLeft) -> String {
     match forecast {
-        Forecast::Known { seconds, low, high } => {
+        TimeLeft::Known { seconds, low, high } => {
             let high = high.map_or_else(|| "no end".to_owned(), seconds_text);
             format!(
                 "{} (95 %: {} to {high}) if the rate stays",
@@ -254,7 +254,7 @@ fn left_text(forecast: &Forecast) -> String {
                 seconds_text(*low)
             )
         }
-        Forecast::Unknown { why } => match why {
+        TimeLeft::Unknown { why } => match why {
             Unknown::TooEarly => "not known: too few readings".to_owned(),
             Unknown::NoTarget => {
                 "not known: no mapping is being filled; --target sets a size".to_owned()
@@ -272,7 +272,7 @@ fn left_text(forecast: &Forecast) -> String {
     }
 }
 
-impl Setting {
+impl DelaySetting {
     /// The setting in one line.
     #[must_use]
     pub fn short(&self) -> String {
@@ -364,13 +364,13 @@ fn because(because: &Because) -> String {
     }
 }
 
-fn part_name(part: Part) -> &'static str {
+fn part_name(part: ProgressPart) -> &'static str {
     match part {
-        Part::Compaction => "time in compaction",
-        Part::Reclaim => "time in reclaim",
-        Part::LimitReclaim => "time in reclaim at a limit",
-        Part::Attempts => "attempts of compaction",
-        Part::Mappings => "share of huge pages, and the target from the mappings",
+        ProgressPart::Compaction => "time in compaction",
+        ProgressPart::Reclaim => "time in reclaim",
+        ProgressPart::LimitReclaim => "time in reclaim at a limit",
+        ProgressPart::Attempts => "attempts of compaction",
+        ProgressPart::Mappings => "share of huge pages, and the target from the mappings",
     }
 }
 
@@ -400,11 +400,11 @@ pub fn csv_head() -> String {
     Csv::new(&HEADING).into_text()
 }
 
-fn csv_row(interval: &Interval) -> Vec<String> {
+fn csv_row(interval: &ProgressInterval) -> Vec<String> {
     let (work, machine) = (&interval.work, &interval.machine);
     let (left, low, high) = match interval.forecast {
-        Forecast::Known { seconds, low, high } => (Some(seconds), Some(low), high),
-        Forecast::Unknown { .. } => (None, None, None),
+        TimeLeft::Known { seconds, low, high } => (Some(seconds), Some(low), high),
+        TimeLeft::Unknown { .. } => (None, None, None),
     };
     vec![
         interval.from_seconds.to_string(),
@@ -435,8 +435,8 @@ mod tests {
     use hugewise_text::wrap::display_width;
     use hugewise_text::{Style, to_text};
 
-    fn interval() -> Interval {
-        Interval {
+    fn interval() -> ProgressInterval {
+        ProgressInterval {
             from_seconds: 0.0,
             to_seconds: 7200.0,
             memory_bytes: 212 << 30,
@@ -465,12 +465,12 @@ mod tests {
                 bytes: 300 << 30,
                 source: TargetSource::Mappings,
             }),
-            forecast: Forecast::Known {
+            forecast: TimeLeft::Known {
                 seconds: 2460.0,
                 low: 1980.0,
                 high: None,
             },
-            ..Interval::default()
+            ..ProgressInterval::default()
         }
     }
 
@@ -478,7 +478,7 @@ mod tests {
     fn a_line_fits_a_terminal_and_its_heading() {
         let mut wide = interval();
         wide.grown_bytes = -(1 << 40);
-        wide.forecast = Forecast::Unknown {
+        wide.forecast = TimeLeft::Unknown {
             why: Unknown::NotSteady { before: 1.0 },
         };
         for text in [lines_head(), line(&interval()), line(&wide)] {
@@ -501,11 +501,11 @@ mod tests {
             command: "server".to_owned(),
             started_unix_ms: 0,
             interval_seconds: 1.0,
-            settings: super::super::Settings::default(),
+            settings: super::super::DelaySettings::default(),
             intervals: vec![interval()],
             total: interval(),
             missing: vec![super::super::MissingPart {
-                part: Part::LimitReclaim,
+                part: ProgressPart::LimitReclaim,
                 why: Missing::not_permitted("CAP_BPF"),
             }],
         };

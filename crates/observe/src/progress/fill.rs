@@ -9,7 +9,7 @@ const LEAST_PART: f64 = 0.05;
 
 /// The contents of all mappings of a process tree at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub struct FillContents {
     /// By process, first and last address.
     pieces: BTreeMap<(u32, u64, u64), Piece>,
 }
@@ -25,7 +25,7 @@ pub struct Piece {
     pub is_advised: bool,
 }
 
-impl Contents {
+impl FillContents {
     /// Adds the mappings of a process. Those without totals are ignored.
     pub fn add(&mut self, pid: u32, mappings: &[Mapping]) {
         for mapping in mappings {
@@ -63,8 +63,8 @@ pub struct Filled {
 
 /// Compares two readings. New mappings count as growth from nothing.
 #[must_use]
-pub fn filled(before: &Contents, now: &Contents) -> Filled {
-    let sum = |of: fn(&Piece) -> u64, all: &Contents| all.pieces.values().map(of).sum::<u64>();
+pub fn filled(before: &FillContents, now: &FillContents) -> Filled {
+    let sum = |of: fn(&Piece) -> u64, all: &FillContents| all.pieces.values().map(of).sum::<u64>();
     let grown = |of| sum(of, now) as f64 - sum(of, before) as f64;
     let (bytes, huge) = (grown(|it| it.bytes), grown(|it| it.huge_bytes));
     let growing = now.pieces.iter().filter_map(|(place, piece)| {
@@ -98,8 +98,8 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// Mappings by start and size in MiB, with their memory and huge memory in MiB.
-    fn contents(pieces: &[(u64, u64, u64, u64)]) -> Contents {
-        let mut all = Contents::default();
+    fn contents(pieces: &[(u64, u64, u64, u64)]) -> FillContents {
+        let mut all = FillContents::default();
         for (start, size, has, huge) in pieces {
             let piece = Piece {
                 bytes: has * MIB,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use hugewise_stats::ALPHA;
 use hugewise_stats::growth::Growth;
 
-use super::{Interval, Series, State, Target, state};
+use super::{ProgressInterval, Series, State, Target, state};
 
 /// A rate of growth with its 95 % interval, in bytes per second. The interval covers noise in the mean rate since the
 /// last change, from eight batches of that time; it does not cover future changes.
@@ -22,7 +22,7 @@ pub struct Pace {
 /// The time until the target is reached.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Forecast {
+pub enum TimeLeft {
     /// Known while the rate stays as it is since its last change.
     Known {
         /// The median of the simulated times, in seconds.
@@ -39,7 +39,7 @@ pub enum Forecast {
     },
 }
 
-impl Default for Forecast {
+impl Default for TimeLeft {
     fn default() -> Self {
         Self::Unknown {
             why: Unknown::TooEarly,
@@ -82,14 +82,14 @@ pub fn pace(series: &Series) -> Option<Pace> {
 
 /// Returns the time from now until the target is reached.
 #[must_use]
-pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> Forecast {
-    let unknown = |why| Forecast::Unknown { why };
+pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> TimeLeft {
+    let unknown = |why| TimeLeft::Unknown { why };
     let Some(target) = target else {
         return unknown(Unknown::NoTarget);
     };
     let left = target.left(memory_bytes);
     if left == 0 {
-        return Forecast::Known {
+        return TimeLeft::Known {
             seconds: 0.0,
             low: 0.0,
             high: Some(0.0),
@@ -97,7 +97,7 @@ pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> 
     }
     let growth = Growth::of(series.increments());
     match (growth.time_to(left as f64, ALPHA), growth.before) {
-        (Some(time), _) => Forecast::Known {
+        (Some(time), _) => TimeLeft::Known {
             seconds: time.seconds,
             low: time.low,
             high: time.high,
@@ -111,19 +111,19 @@ pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> 
 /// Returns the forecast of an interval, unless the rate must change before its end: it takes free huge blocks, without
 /// compaction, and they do not reach.
 #[must_use]
-pub fn while_blocks_last(forecast: Forecast, interval: &Interval) -> Forecast {
-    let Forecast::Known { .. } = forecast else {
+pub fn while_blocks_last(forecast: TimeLeft, interval: &ProgressInterval) -> TimeLeft {
+    let TimeLeft::Known { .. } = forecast else {
         return forecast;
     };
     match blocks_that_run_out(interval) {
-        Some(free_bytes) => Forecast::Unknown {
+        Some(free_bytes) => TimeLeft::Unknown {
             why: Unknown::BlocksRunOut { free_bytes },
         },
         None => forecast,
     }
 }
 
-fn blocks_that_run_out(interval: &Interval) -> Option<u64> {
+fn blocks_that_run_out(interval: &ProgressInterval) -> Option<u64> {
     let free = interval.free_huge_bytes?;
     let left = interval.target?.left(interval.memory_bytes) as f64;
     let huge = left * interval.huge_share?;
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn steady_growth_has_a_forecast() {
         let (series, bytes) = grown(&[8; 16]);
-        let Forecast::Known { seconds, low, high } = forecast(&series, Some(&TARGET), bytes) else {
+        let TimeLeft::Known { seconds, low, high } = forecast(&series, Some(&TARGET), bytes) else {
             panic!("no forecast");
         };
         assert!((seconds - 11.2).abs() < 0.01, "{seconds}");
@@ -171,8 +171,8 @@ mod tests {
         let why = |steps: &[u64], target: Option<&Target>| {
             let (series, bytes) = grown(steps);
             match forecast(&series, target, bytes) {
-                Forecast::Unknown { why } => why,
-                known @ Forecast::Known { .. } => panic!("{known:?}"),
+                TimeLeft::Unknown { why } => why,
+                known @ TimeLeft::Known { .. } => panic!("{known:?}"),
             }
         };
         assert_eq!(why(&[8; 16], None), Unknown::NoTarget);
@@ -193,19 +193,19 @@ mod tests {
         let (series, bytes) = grown(&[8; 16]);
         let known = forecast(&series, Some(&TARGET), bytes);
         let of = |free_huge_bytes, huge_share, compaction| {
-            let mut interval = Interval {
+            let mut interval = ProgressInterval {
                 memory_bytes: bytes,
                 grown_bytes: 8 << 20,
                 target: Some(TARGET),
                 free_huge_bytes,
                 huge_share,
-                ..Interval::default()
+                ..ProgressInterval::default()
             };
             interval.work.compaction = Some(compaction);
             while_blocks_last(known, &interval)
         };
         let few = 64 << 20;
-        let open = Forecast::Unknown {
+        let open = TimeLeft::Unknown {
             why: Unknown::BlocksRunOut { free_bytes: few },
         };
         assert_eq!(of(Some(few), Some(1.0), 0.0), open);
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_reached_target_needs_no_time() {
         let (series, _) = grown(&[8; 16]);
-        let Forecast::Known { seconds, .. } = forecast(&series, Some(&TARGET), 1 << 30) else {
+        let TimeLeft::Known { seconds, .. } = forecast(&series, Some(&TARGET), 1 << 30) else {
             panic!("no forecast");
         };
         assert_eq!(seconds, 0.0);

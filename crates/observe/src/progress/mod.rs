@@ -15,9 +15,9 @@ mod series;
 mod state;
 
 pub use document::{csv_head, line, lines_head};
-pub use fill::{Contents, Filled, Piece, filled};
-pub use forecast::{Forecast, Pace, Unknown, forecast, pace, while_blocks_last};
-pub use remedy::{Because, NextStart, Remedy, Setting, remedy};
+pub use fill::{FillContents, Filled, Piece, filled};
+pub use forecast::{Pace, TimeLeft, Unknown, forecast, pace, while_blocks_last};
+pub use remedy::{Because, DelaySetting, NextStart, Remedy, remedy};
 pub use series::Series;
 pub use state::{State, state};
 
@@ -46,11 +46,11 @@ pub struct Progress {
     /// The requested length of an interval, in seconds.
     pub interval_seconds: f64,
     /// The settings at the end.
-    pub settings: Settings,
+    pub settings: DelaySettings,
     /// The intervals.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<ProgressInterval>,
     /// The whole time; state and forecast are those at its end.
-    pub total: Interval,
+    pub total: ProgressInterval,
     /// The parts that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingPart>,
@@ -58,7 +58,7 @@ pub struct Progress {
 
 /// The settings that control compaction and reclaim in page faults.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Settings {
+pub struct DelaySettings {
     /// `enabled` of transparent_hugepage; empty if this kernel has no huge pages.
     pub enabled: String,
     /// `defrag` of transparent_hugepage; empty if this kernel has no huge pages.
@@ -79,7 +79,7 @@ pub struct Limit {
 
 /// One interval.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
-pub struct Interval {
+pub struct ProgressInterval {
     /// The start, in seconds since the first reading.
     pub from_seconds: f64,
     /// The end.
@@ -105,12 +105,12 @@ pub struct Interval {
     /// The memory that the process is filling; null if unknown.
     pub target: Option<Target>,
     /// The time to the target.
-    pub forecast: Forecast,
+    pub forecast: TimeLeft,
     /// The setting that ends the delay; null without a delay, or if no setting follows from the readings.
     pub remedy: Option<Remedy>,
 }
 
-impl Interval {
+impl ProgressInterval {
     /// Its length, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
@@ -214,7 +214,7 @@ pub enum TargetSource {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct MissingPart {
     /// The part.
-    pub part: Part,
+    pub part: ProgressPart,
     /// The reason, with the privilege that would help.
     pub why: Missing,
 }
@@ -222,7 +222,7 @@ pub struct MissingPart {
 /// A part of the readings that needs a privilege.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ProgressPart {
     /// The time in compaction.
     Compaction,
     /// The time in reclaim.

@@ -8,13 +8,13 @@
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use super::{Interval, MUCH, Settings};
+use super::{DelaySettings, MUCH, ProgressInterval};
 
 /// A setting, and the reason for it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Remedy {
     /// The setting.
-    pub setting: Setting,
+    pub setting: DelaySetting,
     /// The evidence.
     pub because: Because,
     /// Another way at the next start, which leaves the settings of the machine as they are.
@@ -25,7 +25,7 @@ pub struct Remedy {
 /// A setting that ends a delay.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "set")]
-pub enum Setting {
+pub enum DelaySetting {
     /// Write `value` to `defrag` of transparent_hugepage, which now has `present`. Faults that would compact take small
     /// pages.
     Defrag {
@@ -87,8 +87,8 @@ pub enum NextStart {
 /// true if the memory being filled is advised to be huge, and `None` if this is unknown.
 #[must_use]
 pub fn remedy(
-    interval: &Interval,
-    settings: &Settings,
+    interval: &ProgressInterval,
+    settings: &DelaySettings,
     is_advised: Option<bool>,
 ) -> Option<Remedy> {
     let work = &interval.work;
@@ -107,7 +107,7 @@ pub fn remedy(
         let value = defrag(&settings.defrag, is_advised)?;
         let success = interval.machine.success();
         return Some(Remedy {
-            setting: Setting::Defrag {
+            setting: DelaySetting::Defrag {
                 present: settings.defrag.clone(),
                 value: value.to_owned(),
             },
@@ -124,16 +124,16 @@ pub fn remedy(
     }
     let share = work.reclaim.filter(|share| *share >= MUCH)?;
     Some(Remedy {
-        setting: Setting::FreeMemory,
+        setting: DelaySetting::FreeMemory,
         because: Because::MachineFull { share },
         next_start: None,
     })
 }
 
-fn limit(interval: &Interval, settings: &Settings, share: f64) -> Option<Remedy> {
+fn limit(interval: &ProgressInterval, settings: &DelaySettings, share: f64) -> Option<Remedy> {
     let limit = settings.limit.as_ref()?;
     Some(Remedy {
-        setting: Setting::Limit {
+        setting: DelaySetting::Limit {
             folder: limit.folder.clone(),
             present: limit.bytes,
             needed: interval.target.map(|target| target.bytes),
@@ -160,8 +160,8 @@ mod tests {
     use super::*;
     use crate::progress::{Attempts, Compactions, Limit, Target, TargetSource, Work};
 
-    fn compacting(huge: u64, failed: u64) -> Interval {
-        Interval {
+    fn compacting(huge: u64, failed: u64) -> ProgressInterval {
+        ProgressInterval {
             work: Work {
                 compaction: Some(0.96),
                 reclaim: Some(0.02),
@@ -174,21 +174,25 @@ mod tests {
                 succeeded: 100 - failed,
                 failed,
             },
-            ..Interval::default()
+            ..ProgressInterval::default()
         }
     }
 
-    fn settings(defrag: &str) -> Settings {
-        Settings {
+    fn settings(defrag: &str) -> DelaySettings {
+        DelaySettings {
             enabled: "madvise".to_owned(),
             defrag: defrag.to_owned(),
             limit: None,
         }
     }
 
-    fn value(interval: &Interval, present: &str, is_advised: Option<bool>) -> Option<String> {
+    fn value(
+        interval: &ProgressInterval,
+        present: &str,
+        is_advised: Option<bool>,
+    ) -> Option<String> {
         match remedy(interval, &settings(present), is_advised)?.setting {
-            Setting::Defrag { value, .. } => Some(value),
+            DelaySetting::Defrag { value, .. } => Some(value),
             other => panic!("{other:?}"),
         }
     }
@@ -249,7 +253,7 @@ mod tests {
             limit_reclaim: Some(0.8),
             ..Work::default()
         };
-        let limited = Settings {
+        let limited = DelaySettings {
             limit: Some(Limit {
                 folder: "sys/fs/cgroup/a".to_owned(),
                 bytes: 4 << 30,
@@ -257,12 +261,12 @@ mod tests {
             ..settings("madvise")
         };
         let found = remedy(&interval, &limited, None).expect("a setting");
-        let Setting::Limit { needed, .. } = found.setting else {
+        let DelaySetting::Limit { needed, .. } = found.setting else {
             panic!("{found:?}");
         };
         assert_eq!(needed, Some(9 << 30));
         interval.work.reclaim = interval.work.limit_reclaim.replace(0.0);
         let found = remedy(&interval, &limited, None).expect("a reason");
-        assert_eq!(found.setting, Setting::FreeMemory);
+        assert_eq!(found.setting, DelaySetting::FreeMemory);
     }
 }

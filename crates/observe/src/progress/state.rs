@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use super::{Interval, MUCH};
+use super::{MUCH, ProgressInterval};
 
 /// The share of processor time or of active readings from which a process without growth works.
 const WORKS: f64 = 0.05;
@@ -39,7 +39,7 @@ impl State {
 /// Returns the state of an interval. If compaction cannot be traced, it is inferred: the machine compacts, and the
 /// process spends a quarter of its time in the kernel.
 #[must_use]
-pub fn state(interval: &Interval) -> State {
+pub fn state(interval: &ProgressInterval) -> State {
     let work = &interval.work;
     let compaction = work.compaction.unwrap_or(match interval.machine.stalls {
         0 => 0.0,
@@ -67,12 +67,12 @@ mod tests {
     use super::*;
     use crate::progress::{Compactions, Target, TargetSource, Work};
 
-    fn of(work: Work, grown_bytes: i64) -> Interval {
-        Interval {
+    fn of(work: Work, grown_bytes: i64) -> ProgressInterval {
+        ProgressInterval {
             work,
             grown_bytes,
             memory_bytes: 8 << 30,
-            ..Interval::default()
+            ..ProgressInterval::default()
         }
     }
 

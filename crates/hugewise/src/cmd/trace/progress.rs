@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::progress::ProgressWatch;
 use hugewise_linux::proc::pid_stat::read_pid_stat;
 use hugewise_observe::progress::{
-    FORMAT, Interval, Progress, Remedy, State, csv_head, line, lines_head,
+    FORMAT, Progress, ProgressInterval, Remedy, State, csv_head, line, lines_head,
 };
 
 use super::{Arguments, held};
@@ -33,7 +33,7 @@ struct Session<'a> {
     watch: ProgressWatch,
     process: HeldProcess,
     started: Instant,
-    intervals: Vec<Interval>,
+    intervals: Vec<ProgressInterval>,
     /// The number of finished intervals without growth, up to now.
     quiet: usize,
     /// The last remedy on stderr.
@@ -130,7 +130,7 @@ impl Session<'_> {
     }
 
     /// Shows a setting as soon as it follows: the user can write it while the process waits.
-    fn show_setting(&mut self, interval: &Interval) {
+    fn show_setting(&mut self, interval: &ProgressInterval) {
         let Some(remedy) = &interval.remedy else {
             return;
         };

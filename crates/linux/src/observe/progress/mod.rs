@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use hugewise_base::counter::Counter;
 use hugewise_base::missing::Missing;
 use hugewise_observe::progress::{
-    Compactions, Contents, Filled, Interval, Limit, MissingPart, Part, Series, Settings, State,
-    Target, TargetSource, filled, forecast, pace, remedy, state, while_blocks_last,
+    Compactions, DelaySettings, FillContents, Filled, Limit, MissingPart, ProgressInterval,
+    ProgressPart, Series, State, Target, TargetSource, filled, forecast, pace, remedy, state,
+    while_blocks_last,
 };
 
 use crate::machine::clock::{next_look, thread_cpu};
@@ -49,7 +51,7 @@ pub struct ProgressWatch {
     /// Since the first reading.
     spent: Spent,
     /// The last interval.
-    latest: Interval,
+    latest: ProgressInterval,
 }
 
 /// The counters at a moment.
@@ -63,8 +65,8 @@ struct Mark {
 /// The mappings of the process, read as rarely as their cost demands.
 #[derive(Debug, Default)]
 struct Mappings {
-    first: Option<Contents>,
-    last: Option<Contents>,
+    first: Option<FillContents>,
+    last: Option<FillContents>,
     due: Duration,
     filled: Option<Filled>,
     target: Option<Target>,
@@ -91,7 +93,7 @@ impl ProgressWatch {
             seen_bytes: 0,
             readings: Readings::default(),
             spent: Spent::default(),
-            latest: Interval::default(),
+            latest: ProgressInterval::default(),
         };
         watch.stalls.begin();
         watch
@@ -131,7 +133,7 @@ impl ProgressWatch {
     }
 
     /// Ends an interval.
-    pub fn close(&mut self, now: Duration) -> Interval {
+    pub fn close(&mut self, now: Duration) -> ProgressInterval {
         let mark = self.mark(now);
         let has_memory = self.memory_bytes().is_some();
         if has_memory {
@@ -150,7 +152,7 @@ impl ProgressWatch {
 
     /// Returns the whole time, with the state and the forecast of its last interval.
     #[must_use]
-    pub fn total(&self) -> Interval {
+    pub fn total(&self) -> ProgressInterval {
         let mut total = self.between(&self.first, &self.spent);
         total.huge_share = self.mappings.huge_share();
         total.state = self.latest.state;
@@ -163,7 +165,7 @@ impl ProgressWatch {
     #[must_use]
     pub fn missing(&self) -> Vec<MissingPart> {
         let mappings = self.mappings.missing.iter().map(|why| MissingPart {
-            part: Part::Mappings,
+            part: ProgressPart::Mappings,
             why: why.clone(),
         });
         self.stalls
@@ -176,7 +178,7 @@ impl ProgressWatch {
 
     /// Reads the settings that decide what page faults do.
     #[must_use]
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> DelaySettings {
         let thp = read_thp(&self.root).ok();
         let group = read_memory_group_of(&self.root, &self.pid.to_string()).ok();
         let limit = group.and_then(|group| {
@@ -186,7 +188,7 @@ impl ProgressWatch {
             })
         });
         let (enabled, defrag) = thp.map(|thp| (thp.enabled, thp.defrag)).unwrap_or_default();
-        Settings {
+        DelaySettings {
             enabled,
             defrag,
             limit,
@@ -239,9 +241,9 @@ impl ProgressWatch {
     }
 
     /// The interval from a mark to the last one, without decisions.
-    fn between(&self, before: &Mark, spent: &Spent) -> Interval {
+    fn between(&self, before: &Mark, spent: &Spent) -> ProgressInterval {
         let now = &self.last;
-        Interval {
+        ProgressInterval {
             from_seconds: before.at.as_secs_f64(),
             to_seconds: now.at.as_secs_f64(),
             memory_bytes: now.memory_bytes,
@@ -252,11 +254,11 @@ impl ProgressWatch {
             free_huge_bytes: free_huge_bytes(&self.root),
             pace: pace(&self.series),
             target: self.target(),
-            ..Interval::default()
+            ..ProgressInterval::default()
         }
     }
 
-    fn decide(&self, interval: &mut Interval, has_memory: bool) {
+    fn decide(&self, interval: &mut ProgressInterval, has_memory: bool) {
         let at_this_rate = forecast(
             &self.series,
             interval.target.as_ref(),
@@ -285,7 +287,7 @@ impl ProgressWatch {
 
 impl Mappings {
     fn read(&mut self, root: &Root, processes: &BTreeSet<u32>, memory_bytes: u64) {
-        let mut now = Contents::default();
+        let mut now = FillContents::default();
         let mut refused = None;
         let mut has_read = false;
         for &pid in processes {
@@ -339,10 +341,10 @@ fn free_huge_bytes(root: &Root) -> Option<u64> {
 /// Direct compactions of the machine so far; zero if the kernel does not compact.
 fn machine(root: &Root) -> Compactions {
     let counters = read_vmstat(root).unwrap_or_default();
-    let of = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let of = |counter: Counter| counter.total(&counters).unwrap_or(0);
     Compactions {
-        stalls: of("compact_stall"),
-        succeeded: of("compact_success"),
-        failed: of("compact_fail"),
+        stalls: of(Counter::CompactStall),
+        succeeded: of(Counter::CompactSuccess),
+        failed: of(Counter::CompactFail),
     }
 }

@@ -1,7 +1,7 @@
 //! Time in compaction and reclaim, from the points of `trace`.
 
 use hugewise_base::missing::Missing;
-use hugewise_observe::progress::{Attempts, MissingPart, Part};
+use hugewise_observe::progress::{Attempts, MissingPart, ProgressPart};
 use hugewise_observe::trace::points::{Point, points};
 use hugewise_observe::trace::{MissingPoint, PointTotals};
 
@@ -11,11 +11,11 @@ use crate::machine::process::numbers_are_global;
 use crate::machine::root::Root;
 
 /// The points by name, and the parts that they measure.
-const PARTS: [(&str, Part); 4] = [
-    ("direct_compaction", Part::Compaction),
-    ("direct_reclaim", Part::Reclaim),
-    ("cgroup_reclaim", Part::LimitReclaim),
-    ("compaction_attempt", Part::Attempts),
+const PARTS: [(&str, ProgressPart); 4] = [
+    ("direct_compaction", ProgressPart::Compaction),
+    ("direct_reclaim", ProgressPart::Reclaim),
+    ("cgroup_reclaim", ProgressPart::LimitReclaim),
+    ("compaction_attempt", ProgressPart::Attempts),
 ];
 
 /// The largest order that the kernel allocates for its own use everywhere (`PAGE_ALLOC_COSTLY_ORDER`,
@@ -77,18 +77,18 @@ impl Stalls {
         for totals in tracer.summaries(&windows) {
             let seconds = totals.all.total_ns as f64 / 1e9;
             match part_of(&totals.name) {
-                Some(Part::Compaction) => spent.compaction = Some(seconds),
-                Some(Part::Reclaim) => spent.reclaim = Some(seconds),
-                Some(Part::LimitReclaim) => spent.limit_reclaim = Some(seconds),
-                Some(Part::Attempts) => spent.attempts = Some(attempts(&totals)),
-                Some(Part::Mappings) | None => {}
+                Some(ProgressPart::Compaction) => spent.compaction = Some(seconds),
+                Some(ProgressPart::Reclaim) => spent.reclaim = Some(seconds),
+                Some(ProgressPart::LimitReclaim) => spent.limit_reclaim = Some(seconds),
+                Some(ProgressPart::Attempts) => spent.attempts = Some(attempts(&totals)),
+                Some(ProgressPart::Mappings) | None => {}
             }
         }
         spent
     }
 }
 
-fn part_of(name: &str) -> Option<Part> {
+fn part_of(name: &str) -> Option<ProgressPart> {
     let found = PARTS.iter().find(|(point, _)| *point == name);
     found.map(|(_, part)| *part)
 }

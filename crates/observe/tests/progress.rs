@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::progress::{
-    Attempts, Because, Compactions, DelaySetting, DelaySettings, FORMAT, Limit, MissingPart,
-    NextStart, Pace, Progress, ProgressInterval, ProgressPart, Remedy, State, Target, TargetSource,
-    TimeLeft, Unknown, Work,
+    Attempts, Because, Compactions, DelaySetting, DelaySettings, FORMAT, FillState, FillTarget,
+    Limit, MissingPart, NextStart, Pace, Progress, ProgressInterval, ProgressPart, Remedy,
+    TargetSource, TimeLeft, Unknown, Work,
 };
 
 use crate::documented::undocumented;
@@ -26,13 +26,13 @@ fn interval(forecast: TimeLeft, remedy: Remedy) -> ProgressInterval {
         attempts: Some(Attempts { all: 9, huge: 9 }),
         machine: Compactions::default(),
         free_huge_bytes: Some(4 << 30),
-        state: State::Compacting,
+        state: FillState::Compacting,
         pace: Some(Pace {
             bytes_per_second: 1e9,
             low: 9e8,
             high: 1.1e9,
         }),
-        target: Some(Target {
+        target: Some(FillTarget {
             bytes: 16 << 30,
             source: TargetSource::Mappings,
         }),

@@ -10,8 +10,8 @@ use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::number::count;
 
 use super::{
-    Because, DelaySetting, NextStart, Progress, ProgressInterval, ProgressPart, Remedy, State,
-    Target, TargetSource, TimeLeft, Unknown,
+    Because, DelaySetting, FillState, FillTarget, NextStart, Progress, ProgressInterval,
+    ProgressPart, Remedy, TargetSource, TimeLeft, Unknown,
 };
 
 /// A smaller share of the time is not in the first sentence.
@@ -160,7 +160,7 @@ impl Progress {
         if let Some(target) = &total.target {
             fields.push(Field::new("Target", target_text(target)));
         }
-        if total.state != State::Finished {
+        if total.state != FillState::Finished {
             fields.push(Field::new("Left", left_text(&total.forecast)));
         }
         fields
@@ -234,7 +234,7 @@ fn compactions(total: &ProgressInterval) -> String {
     }
 }
 
-fn target_text(target: &Target) -> String {
+fn target_text(target: &FillTarget) -> String {
     let source = match target.source {
         TargetSource::Asked => "--target",
         TargetSource::Mappings => {
@@ -455,13 +455,13 @@ mod tests {
                 succeeded: 80,
                 failed: 920,
             },
-            state: State::Compacting,
+            state: FillState::Compacting,
             pace: Some(Pace {
                 bytes_per_second: 3.6e7,
                 low: 3.1e7,
                 high: 4.1e7,
             }),
-            target: Some(Target {
+            target: Some(FillTarget {
                 bytes: 300 << 30,
                 source: TargetSource::Mappings,
             }),

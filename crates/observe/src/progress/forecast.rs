@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use hugewise_stats::ALPHA;
 use hugewise_stats::growth::Growth;
 
-use super::{ProgressInterval, Series, State, Target, state};
+use super::{FillState, FillTarget, ProgressInterval, Series, state};
 
 /// A rate of growth with its 95 % interval, in bytes per second. The interval covers noise in the mean rate since the
 /// last change, from eight batches of that time; it does not cover future changes.
@@ -82,7 +82,7 @@ pub fn pace(series: &Series) -> Option<Pace> {
 
 /// Returns the time from now until the target is reached.
 #[must_use]
-pub fn forecast(series: &Series, target: Option<&Target>, memory_bytes: u64) -> TimeLeft {
+pub fn forecast(series: &Series, target: Option<&FillTarget>, memory_bytes: u64) -> TimeLeft {
     let unknown = |why| TimeLeft::Unknown { why };
     let Some(target) = target else {
         return unknown(Unknown::NoTarget);
@@ -127,7 +127,7 @@ fn blocks_that_run_out(interval: &ProgressInterval) -> Option<u64> {
     let free = interval.free_huge_bytes?;
     let left = interval.target?.left(interval.memory_bytes) as f64;
     let huge = left * interval.huge_share?;
-    let is_easy = state(interval) != State::Compacting;
+    let is_easy = state(interval) != FillState::Compacting;
     (is_easy && huge > free as f64).then_some(free)
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use crate::progress::TargetSource;
     use std::time::Duration;
 
-    const TARGET: Target = Target {
+    const TARGET: FillTarget = FillTarget {
         bytes: 1 << 30,
         source: TargetSource::Asked,
     };
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn each_reason_for_no_forecast_has_its_word() {
-        let why = |steps: &[u64], target: Option<&Target>| {
+        let why = |steps: &[u64], target: Option<&FillTarget>| {
             let (series, bytes) = grown(steps);
             match forecast(&series, target, bytes) {
                 TimeLeft::Unknown { why } => why,

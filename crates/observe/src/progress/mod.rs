@@ -19,7 +19,7 @@ pub use fill::{FillContents, Filled, Piece, filled};
 pub use forecast::{Pace, TimeLeft, Unknown, forecast, pace, while_blocks_last};
 pub use remedy::{Because, DelaySetting, NextStart, Remedy, remedy};
 pub use series::Series;
-pub use state::{State, state};
+pub use state::{FillState, state};
 
 /// Name and version of a [`Progress`] as JSON.
 pub const FORMAT: &str = "hugewise-progress 1";
@@ -99,11 +99,11 @@ pub struct ProgressInterval {
     /// Free memory of the machine in blocks for huge pages at the end, in bytes; null if it cannot be read.
     pub free_huge_bytes: Option<u64>,
     /// The state.
-    pub state: State,
+    pub state: FillState,
     /// The rate since its last change; null with too few readings.
     pub pace: Option<Pace>,
     /// The memory that the process is filling; null if unknown.
-    pub target: Option<Target>,
+    pub target: Option<FillTarget>,
     /// The time to the target.
     pub forecast: TimeLeft,
     /// The setting that ends the delay; null without a delay, or if no setting follows from the readings.
@@ -184,14 +184,14 @@ impl Compactions {
 
 /// The memory that the process will have.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Target {
+pub struct FillTarget {
     /// Its size, in bytes.
     pub bytes: u64,
     /// Its source.
     pub source: TargetSource,
 }
 
-impl Target {
+impl FillTarget {
     /// Returns the missing memory, in bytes; 0 within a thousandth of the target.
     #[must_use]
     pub fn left(&self, memory_bytes: u64) -> u64 {

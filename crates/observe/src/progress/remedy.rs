@@ -158,7 +158,7 @@ fn defrag(present: &str, is_advised: Option<bool>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::{Attempts, Compactions, Limit, Target, TargetSource, Work};
+    use crate::progress::{Attempts, Compactions, FillTarget, Limit, TargetSource, Work};
 
     fn compacting(huge: u64, failed: u64) -> ProgressInterval {
         ProgressInterval {
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn reclaim_names_the_limit_or_the_machine() {
         let mut interval = compacting(0, 0);
-        interval.target = Some(Target {
+        interval.target = Some(FillTarget {
             bytes: 9 << 30,
             source: TargetSource::Asked,
         });

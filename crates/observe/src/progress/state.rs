@@ -12,7 +12,7 @@ const WORKS: f64 = 0.05;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum State {
+pub enum FillState {
     /// Its memory grows.
     Growing,
     /// The kernel moves pages for it, for a quarter of its time or more.
@@ -28,7 +28,7 @@ pub enum State {
     Finished,
 }
 
-impl State {
+impl FillState {
     /// Its name in all outputs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -39,7 +39,7 @@ impl State {
 /// Returns the state of an interval. If compaction cannot be traced, it is inferred: the machine compacts, and the
 /// process spends a quarter of its time in the kernel.
 #[must_use]
-pub fn state(interval: &ProgressInterval) -> State {
+pub fn state(interval: &ProgressInterval) -> FillState {
     let work = &interval.work;
     let compaction = work.compaction.unwrap_or(match interval.machine.stalls {
         0 => 0.0,
@@ -48,24 +48,24 @@ pub fn state(interval: &ProgressInterval) -> State {
     let reclaim = work.reclaim.unwrap_or(0.0) + work.limit_reclaim.unwrap_or(0.0);
     let target = interval.target.as_ref();
     if target.is_some_and(|target| target.left(interval.memory_bytes) == 0) {
-        State::Finished
+        FillState::Finished
     } else if compaction >= MUCH && compaction >= reclaim {
-        State::Compacting
+        FillState::Compacting
     } else if reclaim >= MUCH {
-        State::Reclaiming
+        FillState::Reclaiming
     } else if interval.has_grown() {
-        State::Growing
+        FillState::Growing
     } else if work.active.max(work.user + work.kernel) >= WORKS {
-        State::Working
+        FillState::Working
     } else {
-        State::Stuck
+        FillState::Stuck
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::{Compactions, Target, TargetSource, Work};
+    use crate::progress::{Compactions, FillTarget, TargetSource, Work};
 
     fn of(work: Work, grown_bytes: i64) -> ProgressInterval {
         ProgressInterval {
@@ -96,13 +96,13 @@ mod tests {
             ..quiet
         };
         for (work, grown, expected) in [
-            (traced(0.96, 0.01), 4 << 20, State::Compacting),
-            (traced(0.3, 0.5), 4 << 20, State::Reclaiming),
-            (traced(0.1, 0.1), 4 << 20, State::Growing),
-            (busy, 64 << 10, State::Working),
-            (ready, 0, State::Working),
-            (quiet, 64 << 10, State::Stuck),
-            (quiet, -(4 << 20), State::Stuck),
+            (traced(0.96, 0.01), 4 << 20, FillState::Compacting),
+            (traced(0.3, 0.5), 4 << 20, FillState::Reclaiming),
+            (traced(0.1, 0.1), 4 << 20, FillState::Growing),
+            (busy, 64 << 10, FillState::Working),
+            (ready, 0, FillState::Working),
+            (quiet, 64 << 10, FillState::Stuck),
+            (quiet, -(4 << 20), FillState::Stuck),
         ] {
             assert_eq!(state(&of(work, grown)), expected, "{work:?} {grown}");
         }
@@ -115,23 +115,23 @@ mod tests {
             ..Work::default()
         };
         let mut interval = of(work, 2 << 20);
-        assert_eq!(state(&interval), State::Growing);
+        assert_eq!(state(&interval), FillState::Growing);
         interval.machine = Compactions {
             stalls: 9,
             ..Compactions::default()
         };
-        assert_eq!(state(&interval), State::Compacting);
+        assert_eq!(state(&interval), FillState::Compacting);
     }
 
     #[test]
     fn the_target_ends_it() {
         let mut interval = of(traced(0.9, 0.0), 2 << 20);
-        interval.target = Some(Target {
+        interval.target = Some(FillTarget {
             bytes: (8 << 30) + (4 << 20),
             source: TargetSource::Asked,
         });
-        assert_eq!(state(&interval), State::Finished);
+        assert_eq!(state(&interval), FillState::Finished);
         interval.memory_bytes -= 16 << 20;
-        assert_eq!(state(&interval), State::Compacting);
+        assert_eq!(state(&interval), FillState::Compacting);
     }
 }

@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::progress::ProgressWatch;
 use hugewise_linux::proc::pid_stat::read_pid_stat;
 use hugewise_observe::progress::{
-    FORMAT, Progress, ProgressInterval, Remedy, State, csv_head, line, lines_head,
+    FORMAT, FillState, Progress, ProgressInterval, Remedy, csv_head, line, lines_head,
 };
 
 use super::{Arguments, held};
@@ -115,7 +115,7 @@ impl Session<'_> {
     /// Ends an interval, and shows it.
     fn close(&mut self, now: Duration) -> Result<()> {
         let interval = self.watch.close(now);
-        let is_quiet = interval.state == State::Finished && !interval.has_grown();
+        let is_quiet = interval.state == FillState::Finished && !interval.has_grown();
         self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
         let output = &self.arguments.output;
         if output.format == Format::Text {

@@ -13,6 +13,7 @@ use object::read::ReadCache;
 use super::segments::{Code, Part};
 use super::{Stretches, obstacle, real};
 use crate::apply::runtime::{self, CommandContext};
+use crate::file::read::open_regular;
 use crate::file::rights::Rights;
 
 /// A file with whole blocks of code.
@@ -135,7 +136,7 @@ fn interpreter(file: &mut File) -> io::Result<Option<OsString>> {
 }
 
 fn open(path: &Path, rights: &Rights) -> Result<File, String> {
-    let opened = rights.lend(|| File::open(path));
+    let opened = rights.lend(|| open_regular(path));
     opened.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => format!(
             "{} may not be read by its user; that needs read permission (chmod +r)",

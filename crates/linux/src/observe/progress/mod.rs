@@ -7,8 +7,8 @@ use std::time::Duration;
 use hugewise_base::counter::Counter;
 use hugewise_base::missing::Missing;
 use hugewise_observe::progress::{
-    Compactions, DelaySettings, FillContents, Filled, Limit, MissingPart, ProgressInterval,
-    ProgressPart, Series, State, Target, TargetSource, filled, forecast, pace, remedy, state,
+    Compactions, DelaySettings, FillContents, FillState, FillTarget, Filled, Limit, MissingPart,
+    ProgressInterval, ProgressPart, Series, TargetSource, filled, forecast, pace, remedy, state,
     while_blocks_last,
 };
 
@@ -69,7 +69,7 @@ struct Mappings {
     last: Option<FillContents>,
     due: Duration,
     filled: Option<Filled>,
-    target: Option<Target>,
+    target: Option<FillTarget>,
     missing: Option<Missing>,
 }
 
@@ -267,13 +267,13 @@ impl ProgressWatch {
         interval.forecast = while_blocks_last(at_this_rate, interval);
         interval.state = match has_memory {
             true => state(interval),
-            false => State::Finished,
+            false => FillState::Finished,
         };
         interval.remedy = remedy(interval, &self.settings(), self.is_advised());
     }
 
-    fn target(&self) -> Option<Target> {
-        let asked = self.asked.map(|bytes| Target {
+    fn target(&self) -> Option<FillTarget> {
+        let asked = self.asked.map(|bytes| FillTarget {
             bytes,
             source: TargetSource::Asked,
         });
@@ -307,7 +307,7 @@ impl Mappings {
             let filled = filled(before, &now);
             // Without growth, the earlier mappings stay the ones being filled.
             if filled.huge_share.is_some() {
-                self.target = filled.left_bytes.map(|left| Target {
+                self.target = filled.left_bytes.map(|left| FillTarget {
                     bytes: memory_bytes + left,
                     source: TargetSource::Mappings,
                 });

@@ -270,8 +270,8 @@ mod tests {
         let empty = folder.path().join("empty");
         File::create(&empty).unwrap();
         for (path, word) in [
-            (folder.path().to_owned(), "no regular file"),
-            (PathBuf::from("/dev/null"), "no regular file"),
+            (folder.path().to_owned(), "it is a folder"),
+            (PathBuf::from("/dev/null"), "it is a device"),
             (folder.path().join("none"), "No such file"),
             (empty, "it is empty"),
         ] {

@@ -3,6 +3,7 @@
 pub mod cached_code;
 mod entries;
 pub mod executable;
+mod file_window;
 pub mod first_touch;
 pub mod fragment;
 pub mod page_cache;

@@ -6,12 +6,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::ptr;
 
 use hugewise_experiment::run::trial::CachedFiles;
+use rustix::fs::{Advice, fadvise};
 
+use super::file_window::{Access, Window};
 use crate::file::read::open_regular;
 use crate::file::rights::Rights;
 use crate::machine::root::Root;
@@ -74,15 +75,15 @@ pub fn evict(paths: &[PathBuf], rights: &Rights) {
 /// The file could not be opened or mapped.
 pub fn makes_huge(path: &Path, rights: &Rights, block_bytes: u64) -> io::Result<bool> {
     let file = open(path, rights)?;
-    let block = usize::try_from(block_bytes).map_err(io::Error::other)?;
-    advise(&file, 0..block, libc::POSIX_FADV_DONTNEED)?;
-    let mapping = Mapping::of(&file, block_bytes, block_bytes)?;
+    let evict_block = || fadvise(&file, 0, NonZeroU64::new(block_bytes), Advice::DontNeed);
+    evict_block()?;
+    let mapping = mapped(&file, block_bytes, block_bytes)?;
     mapping.advise(libc::MADV_HUGEPAGE)?;
     let before = own_huge_bytes();
-    mapping.touch();
+    touch(&mapping);
     let found = own_huge_bytes() > before;
     drop(mapping);
-    advise(&file, 0..block, libc::POSIX_FADV_DONTNEED)?;
+    evict_block()?;
     Ok(found)
 }
 
@@ -98,18 +99,7 @@ fn open(path: &Path, rights: &Rights) -> io::Result<File> {
 }
 
 fn evict_file(file: &File) -> io::Result<()> {
-    advise(file, 0..0, libc::POSIX_FADV_DONTNEED)
-}
-
-/// Advises the kernel about a range of a file; an empty one is the whole file.
-fn advise(file: &File, range: std::ops::Range<usize>, advice: libc::c_int) -> io::Result<()> {
-    let offset = |at: usize| libc::off_t::try_from(at).map_err(io::Error::other);
-    let (start, length) = (offset(range.start)?, offset(range.len())?);
-    // SAFETY: the descriptor is open; the call touches no memory of this process.
-    match unsafe { libc::posix_fadvise(file.as_raw_fd(), start, length, advice) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 fn read(file: &File, reading: FileReading, block_bytes: u64) -> io::Result<()> {
@@ -121,18 +111,18 @@ fn read(file: &File, reading: FileReading, block_bytes: u64) -> io::Result<()> {
             while file.read(&mut block)? > 0 {}
         }
         FileReading::Huge => {
-            let mapping = Mapping::of(file, bytes, block_bytes)?;
+            let mapping = mapped(file, bytes, block_bytes)?;
             mapping.advise(libc::MADV_HUGEPAGE)?;
-            mapping.touch();
+            touch(&mapping);
         }
         FileReading::Small => {
-            let mapping = Mapping::of(file, bytes, block_bytes)?;
+            let mapping = mapped(file, bytes, block_bytes)?;
             mapping.advise(libc::MADV_RANDOM)?;
-            for start in (0..mapping.bytes).step_by(PIECE) {
-                let end = (start + PIECE).min(mapping.bytes);
-                advise(file, start..end, libc::POSIX_FADV_WILLNEED)?;
+            for start in (0..bytes).step_by(PIECE) {
+                let piece = (bytes - start).min(PIECE as u64);
+                fadvise(file, start, NonZeroU64::new(piece), Advice::WillNeed)?;
             }
-            mapping.touch();
+            touch(&mapping);
         }
     }
     Ok(())
@@ -141,9 +131,9 @@ fn read(file: &File, reading: FileReading, block_bytes: u64) -> io::Result<()> {
 /// How a file is cached: the bytes that this process can map by huge pages.
 fn cached(file: &File, block_bytes: u64) -> io::Result<CachedFiles> {
     let bytes = file.metadata()?.len();
-    let mapping = Mapping::of(file, bytes, block_bytes)?;
+    let mapping = mapped(file, bytes, block_bytes)?;
     let before = own_huge_bytes();
-    mapping.touch();
+    touch(&mapping);
     Ok(CachedFiles {
         bytes,
         huge_bytes: own_huge_bytes().saturating_sub(before),
@@ -156,73 +146,17 @@ fn own_huge_bytes() -> u64 {
     own.map_or(0, |own| own.huge_file_bytes)
 }
 
-/// A read-only mapping of the start of a file, at a multiple of a huge page.
-struct Mapping {
-    start: *mut u8,
-    bytes: usize,
-    reserved: (*mut libc::c_void, usize),
-}
-
-impl Mapping {
-    fn of(file: &File, bytes: u64, block_bytes: u64) -> io::Result<Self> {
-        let size = |bytes: u64| usize::try_from(bytes).map_err(io::Error::other);
-        let (bytes, block) = (size(bytes)?, size(block_bytes)?);
-        if bytes == 0 {
-            return Err(io::Error::other("it is empty"));
-        }
-        let room = bytes + block;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let place = unsafe { libc::mmap(ptr::null_mut(), room, libc::PROT_NONE, flags, -1, 0) };
-        if place == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let shift = place.addr().next_multiple_of(block) - place.addr();
-        let mut mapping = Self {
-            start: ptr::null_mut(),
-            bytes,
-            reserved: (place, room),
-        };
-        // SAFETY: within the reserved room. It is ours and unused.
-        let start = unsafe {
-            libc::mmap(
-                place.byte_add(shift),
-                bytes,
-                libc::PROT_READ,
-                libc::MAP_SHARED | libc::MAP_FIXED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        mapping.start = start.cast();
-        Ok(mapping)
-    }
-
-    fn advise(&self, advice: libc::c_int) -> io::Result<()> {
-        // SAFETY: the mapping is ours.
-        match unsafe { libc::madvise(self.start.cast(), self.bytes, advice) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-
-    /// Makes the kernel map every page, and read the missing ones (`MADV_POPULATE_READ`, Linux 5.14). If another program
-    /// truncates the file, the call fails, and this process gets no signal.
-    fn touch(&self) {
-        // SAFETY: the mapping is ours.
-        unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_POPULATE_READ) };
+/// Maps the start of a file.
+fn mapped(file: &File, bytes: u64, block_bytes: u64) -> io::Result<Window> {
+    match bytes {
+        0 => Err(io::Error::other("it is empty")),
+        _ => Window::open(file, &(0..bytes), block_bytes, Access::Read),
     }
 }
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        let (place, room) = self.reserved;
-        // SAFETY: the whole room is ours, and no reference to it is left.
-        unsafe { libc::munmap(place, room) };
-    }
+/// Makes the kernel map every page, and read the missing ones. If another program truncates the file, some are left.
+fn touch(mapping: &Window) {
+    let _ = mapping.populate();
 }
 
 #[cfg(test)]

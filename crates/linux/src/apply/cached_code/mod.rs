@@ -26,7 +26,6 @@ use crate::proc::maps;
 mod files;
 mod pages;
 mod segments;
-mod window;
 
 /// The files of a command whose code can be in huge pages of the page cache.
 #[derive(Debug)]

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use super::window::{Access, Window};
+use rustix::fs::{Advice, fadvise};
+
+use crate::apply::file_window::{Access, Window};
 
 /// Parts of a file, each a multiple of a block.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +95,7 @@ impl Pages<'_> {
     /// Reads them without readahead, whose folios grow up to huge pages.
     fn read_small(&self) -> io::Result<()> {
         const PIECE: usize = 1 << 20;
-        self.advise(0, 0, libc::POSIX_FADV_RANDOM)?;
+        self.advise(0, 0, Advice::Random)?;
         let mut piece = vec![0; PIECE];
         for stretch in self.stretches {
             for offset in stretch.clone().step_by(PIECE) {
@@ -101,7 +103,7 @@ impl Pages<'_> {
                 self.file.read_at(&mut piece[..most], offset)?;
             }
         }
-        self.advise(0, 0, libc::POSIX_FADV_NORMAL)
+        self.advise(0, 0, Advice::Normal)
     }
 
     /// Drops clean pages that no process maps; dirty ones are written first.
@@ -115,16 +117,11 @@ impl Pages<'_> {
     /// A length of 0 means up to the end of the file.
     fn evict_range(&self, offset: u64, bytes: u64) -> io::Result<()> {
         rustix::fs::fdatasync(self.file)?;
-        self.advise(offset, bytes, libc::POSIX_FADV_DONTNEED)
+        self.advise(offset, bytes, Advice::DontNeed)
     }
 
-    fn advise(&self, offset: u64, bytes: u64, advice: libc::c_int) -> io::Result<()> {
-        let [offset, bytes] = [offset, bytes].map(|number| number as libc::off_t);
-        // SAFETY: the descriptor is open, and no memory is passed.
-        match unsafe { libc::posix_fadvise(self.file.as_raw_fd(), offset, bytes, advice) } {
-            0 => Ok(()),
-            error => Err(io::Error::from_raw_os_error(error)),
-        }
+    fn advise(&self, offset: u64, bytes: u64, advice: Advice) -> io::Result<()> {
+        Ok(fadvise(self.file, offset, NonZeroU64::new(bytes), advice)?)
     }
 
     /// Collapses every block; returns the last refusal.

@@ -12,7 +12,7 @@ use crate::spawn::page_scan;
 
 /// The access of a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Access {
+pub(in crate::apply) enum Access {
     /// Reading.
     Read,
     /// Reading and executing: `MADV_COLLAPSE` of files requires it before Linux 7.2.
@@ -21,7 +21,7 @@ pub(super) enum Access {
 
 /// A private mapping of a part of a file; unmapped on drop.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(in crate::apply) struct Window {
     /// The reserved addresses.
     room: Range<usize>,
     /// The address of the file's range.
@@ -30,8 +30,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Maps a block-aligned range of a file at a block-aligned address.
-    pub(super) fn open(
+    /// Maps a range of a file, from a block-aligned offset, at a block-aligned address.
+    pub(in crate::apply) fn open(
         file: &File,
         range: &Range<u64>,
         block: u64,
@@ -77,12 +77,16 @@ impl Window {
     }
 
     /// Gives advice about the whole window.
-    pub(super) fn advise(&self, advice: libc::c_int) -> io::Result<()> {
+    pub(in crate::apply) fn advise(&self, advice: libc::c_int) -> io::Result<()> {
         self.advise_part(0..self.bytes as u64, advice)
     }
 
     /// Gives advice about a part of it.
-    pub(super) fn advise_part(&self, part: Range<u64>, advice: libc::c_int) -> io::Result<()> {
+    pub(in crate::apply) fn advise_part(
+        &self,
+        part: Range<u64>,
+        advice: libc::c_int,
+    ) -> io::Result<()> {
         let bytes = (part.end - part.start) as usize;
         let place = ptr::with_exposed_provenance_mut(self.start + part.start as usize);
         // SAFETY: the range is inside the mapping of this value, to whose memory nothing refers.
@@ -94,7 +98,7 @@ impl Window {
 
     /// Maps all pages, and reads missing ones from disk. A file that became shorter is an error, not a
     /// signal.
-    pub(super) fn populate(&self) -> io::Result<()> {
+    pub(in crate::apply) fn populate(&self) -> io::Result<()> {
         loop {
             match self.advise(libc::MADV_POPULATE_READ) {
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
@@ -104,7 +108,7 @@ impl Window {
     }
 
     /// Returns the bytes mapped by PMDs.
-    pub(super) fn huge_bytes(&self) -> Result<u64, Missing> {
+    pub(in crate::apply) fn huge_bytes(&self) -> Result<u64, Missing> {
         let pagemap = page_scan::open(std::process::id())?;
         let start = self.start as u64;
         page_scan::huge_bytes(&pagemap, start..start + self.bytes as u64)

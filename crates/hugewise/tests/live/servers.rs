@@ -60,7 +60,7 @@ fn a_planted_gain_is_found_inside_the_starts_of_a_server() {
     }
     let _turn = one_at_a_time();
     let case = Case::new();
-    let flags = ["--min-rounds", "90", "--max-time", "75s"];
+    let flags = ["--min-rounds", "90", "--max-time", "100s"];
     let (report, said) = measured(&case, ["chase", "1500"], &flags);
     let inside = &report["answer"]["inside"];
     assert_eq!(inside["word"], "help", "{said} {inside:#}");

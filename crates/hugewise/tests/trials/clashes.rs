@@ -76,6 +76,7 @@ fn report(case: &Case, program: &PathBuf, policies: &[&str]) -> (Value, Option<i
         run.args(["--policy", policy]);
     }
     let ended = run.arg("--").arg(program).output().expect("it runs");
+    assert!(json.exists(), "{ended:?}");
     (case.json(&json), ended.status.code())
 }
 

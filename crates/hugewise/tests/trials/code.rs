@@ -217,6 +217,7 @@ fn exec_puts_code_of_files_into_huge_pages_for_an_ordinary_user() {
 #[test]
 fn code_that_cannot_be_aligned_is_refused_with_the_fix() {
     const NAME: &str = "code_that_cannot_be_aligned_is_refused_with_the_fix";
+    let _turn = one_at_a_time();
     let case = Case::new();
     let Some(program) = linked(&case, &["-pie", "-fPIE"]) else {
         return skip(NAME, "cc builds nothing here");
@@ -232,5 +233,5 @@ fn code_that_cannot_be_aligned_is_refused_with_the_fix() {
             .stderr(contains("-Wl,-z,max-page-size="));
     };
     run(&["exec"]);
-    run(&["run", "--wait", "60s", "--policy", "as-is"]);
+    run(&["run", "--policy", "as-is"]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hugewise_experiment::run::plan::service::Places;
 
-use super::{Attempt, Halt, Server, ServerEnd, Stage, SteadyLoad, TRIES};
+use super::{Attempt, Halt, Server, ServerEnd, Stage, SteadyLoad, Step, TRIES, go};
 use crate::collect::TrialObservation;
 use crate::collect::pools::{self, Pools};
 use crate::collect::sampler::Sampler;
@@ -131,13 +131,20 @@ impl LiveServer {
 }
 
 impl Attempt<'_> {
+    /// As [`Self::bring_up`], and waits until the server is idle.
+    fn bring_up_and_rest(&self, server: &mut Server) -> Step<Duration> {
+        let ready = go!(self.bring_up(server));
+        go!(self.wait_until_idle(server));
+        Ok(Ok(ready))
+    }
+
     fn start_live(&self) -> Result<std::result::Result<LiveServer, Box<TrialObservation>>> {
         let taken = pools::taken(self.root);
         let mut server = match self.start()? {
             Ok(server) => server,
             Err(observed) => return Ok(Err(observed)),
         };
-        match self.bring_up(&mut server)? {
+        match self.bring_up_and_rest(&mut server)? {
             Ok(ready) => Ok(Ok(LiveServer {
                 server,
                 places: self.places.clone(),

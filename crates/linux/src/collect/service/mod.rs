@@ -22,6 +22,7 @@ use crate::machine::root::Root;
 use crate::spawn::{self, ExitRequest, Launch};
 use crate::undo::Steps;
 
+mod idle;
 mod live;
 mod ports;
 mod ready;

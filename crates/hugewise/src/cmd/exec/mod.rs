@@ -35,8 +35,9 @@ The policy holds for this command alone, and with --system while it runs. To las
     runtime (java.…, go.…), args=      command starts
   thp=never, thp=madvise               of a service: MemoryTHP=disable or madvise in
                                        its unit (systemd 260)
-  collapse=, text=, sites=, and        start the command by `hugewise exec`
-    thp=always without root
+  collapse=, text=, sites=, file=,     start the command by `hugewise exec`
+    and thp=always without root
+  tmpfs=PATH:MODE                      mount option huge=MODE of PATH, in /etc/fstab
   a setting of the machine, FILE       as root, until reboot: echo VALUE > FILE; for good
                                        a line of /etc/tmpfiles.d/hugewise.conf:
                                        w FILE - - - - VALUE

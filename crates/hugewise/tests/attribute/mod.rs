@@ -179,6 +179,7 @@ fn what_the_design_decides_cannot_be_given() {
 /// Each part of a mapping is huge or small independently.
 #[test]
 fn parts_of_a_mapping_are_huge_as_they_were_chosen() {
+    let _turn = one_at_a_time();
     if !can_choose("parts_of_a_mapping_are_huge_as_they_were_chosen") {
         return;
     }

@@ -10,6 +10,7 @@ const THP_DISABLED: &str = "THP_enabled:\t0";
 
 #[test]
 fn exec_becomes_the_command() {
+    let _turn = one_at_a_time();
     Case::new()
         .hugewise()
         .args(["exec", "--policy", "thp=never,env.GREETING=hello"])
@@ -22,6 +23,7 @@ fn exec_becomes_the_command() {
 
 #[test]
 fn arguments_stand_behind_the_program_or_in_their_place() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let said = |policy: &str, command: &[&str]| {
         let mut exec = case.hugewise();
@@ -85,6 +87,7 @@ fn exec_keeps_its_input_and_what_nohup_switched_off() {
 
 #[test]
 fn exec_tells_absence_from_refusal_as_env_does() {
+    let _turn = one_at_a_time();
     for (command, code) in [("no-such-program", 127), ("/etc/passwd", 126)] {
         Case::new()
             .hugewise()
@@ -97,6 +100,7 @@ fn exec_tells_absence_from_refusal_as_env_does() {
 
 #[test]
 fn exec_says_when_a_policy_does_nothing_for_a_program() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let (source, program) = (case.path("x.c"), case.path("x"));
     std::fs::write(&source, OWN_MALLOC).expect("a file");
@@ -120,6 +124,7 @@ const OWN_MALLOC: &str = "#include <stddef.h>\nstatic char room[64];\nvoid *mall
 #[test]
 fn the_heap_is_asked_in_the_words_of_who_makes_it() {
     const NAME: &str = "the_heap_is_asked_in_the_words_of_who_makes_it";
+    let _turn = one_at_a_time();
     let case = Case::new();
     if !host_advises() {
         return harness::skip(NAME, "needs the mode madvise");

@@ -24,7 +24,8 @@ pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 /// An unprivileged user.
 pub const NOBODY: u32 = 65_534;
 
-/// Experiments hold the machine's lock, so tests that run one take turns.
+/// Experiments hold the machine's lock and change its settings, so tests that run one, or whose result depends on the
+/// settings, take turns.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

@@ -179,6 +179,7 @@ fn readers_that_are_none_are_named_with_those_that_are() {
 
 #[test]
 fn settings_of_runtimes_join_what_the_environment_had() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let exec = |policy: &str, variable: &str, before: &str| {
         let mut command = case.hugewise();
@@ -212,6 +213,7 @@ fn settings_of_runtimes_join_what_the_environment_had() {
 
 #[test]
 fn a_setting_without_its_place_in_the_command_is_refused() {
+    let _turn = one_at_a_time();
     let policy = ["exec", "--policy", "redis.disable-thp=yes", "--", "echo"];
     let said = |word: &str| Case::new().hugewise().args(policy).arg(word).assert();
     said("{redis.disable-thp}").success().stdout("yes\n");

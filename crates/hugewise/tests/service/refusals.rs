@@ -4,7 +4,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::Case;
+use crate::harness::{Case, one_at_a_time};
 
 /// A complete server, and one flag with its value.
 fn served([flag, value]: [&str; 2]) -> [&str; 8] {
@@ -15,6 +15,7 @@ fn served([flag, value]: [&str; 2]) -> [&str; 8] {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_runs() {
+    let _turn = one_at_a_time();
     for (words, error) in [
         (&["--service", "sleep 1"][..], "needs --ready"),
         (
@@ -73,6 +74,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
 
 #[test]
 fn a_line_without_a_place_for_arguments_is_refused() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let run = |line: &str| {
         let mut run = case.hugewise();
@@ -89,6 +91,7 @@ fn a_line_without_a_place_for_arguments_is_refused() {
 
 #[test]
 fn a_program_may_be_made_by_the_setup() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let service = ["--service", "./made", "--ready", "tcp:1", "--load", "true"];
     let command = ["--", "./made"];
@@ -103,6 +106,7 @@ fn a_program_may_be_made_by_the_setup() {
 
 #[test]
 fn a_dry_run_says_everything_and_does_nothing() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     std::fs::write(
         case.path("x.toml"),

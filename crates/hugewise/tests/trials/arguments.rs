@@ -77,6 +77,7 @@ fn each_program_that_is_compared_gets_them() {
 #[test]
 fn a_program_with_arguments_for_huge_pages_is_tried_with_them() {
     const NAME: &str = "a_program_with_arguments_for_huge_pages_is_tried_with_them";
+    let _turn = one_at_a_time();
     if thp_mode() == "never" {
         return skip(NAME, "huge pages are off on this machine");
     }

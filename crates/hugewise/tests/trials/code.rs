@@ -72,6 +72,7 @@ fn code_in_huge_pages_is_proved_and_told() {
 #[test]
 fn exec_puts_code_into_huge_pages_for_an_ordinary_user() {
     const NAME: &str = "exec_puts_code_into_huge_pages_for_an_ordinary_user";
+    let _turn = one_at_a_time();
     if !can_collapse(NAME) {
         return;
     }
@@ -184,6 +185,7 @@ fn mapped(running: &Running, program: &Path) -> (u64, bool) {
 #[test]
 fn exec_puts_code_of_files_into_huge_pages_for_an_ordinary_user() {
     const NAME: &str = "exec_puts_code_of_files_into_huge_pages_for_an_ordinary_user";
+    let _turn = one_at_a_time();
     let case = Case::new();
     let Some(program) = large(&case) else {
         return skip(NAME, "cc builds nothing here");

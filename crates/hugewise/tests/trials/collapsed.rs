@@ -75,6 +75,7 @@ fn memory_is_made_huge_where_the_machine_gives_none() {
 #[test]
 fn exec_makes_memory_huge_for_an_ordinary_user() {
     const NAME: &str = "exec_makes_memory_huge_for_an_ordinary_user";
+    let _turn = one_at_a_time();
     if !can_collapse(NAME) {
         return;
     }

@@ -101,6 +101,7 @@ fn files_that_are_read_without_a_mapping_count_too() {
 
 #[test]
 fn what_cannot_be_cached_is_refused() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let small = case.path("small.bin");
     std::fs::write(&small, "x").expect("a file");

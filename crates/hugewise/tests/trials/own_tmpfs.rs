@@ -135,6 +135,7 @@ const LOOK: &str = "stat -c %a:%u:%g /dev/shm; ls -A /dev/shm | wc -l; \
 
 #[test]
 fn exec_mounts_it_like_the_one_below_and_leaves_nothing() {
+    let _turn = one_at_a_time();
     if is_missing("exec_mounts_it_like_the_one_below_and_leaves_nothing") {
         return;
     }
@@ -196,6 +197,7 @@ fn a_kill_leaves_no_mount() {
 
 #[test]
 fn what_cannot_be_covered_is_refused() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     for (policy, word) in [
         ("tmpfs=/dev/shm:on", "expected never, within_size"),

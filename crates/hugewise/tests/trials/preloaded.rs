@@ -114,6 +114,7 @@ fn calls_keep_their_results() {
 
 #[test]
 fn the_users_own_libraries_stay() {
+    let _turn = one_at_a_time();
     let name = "the_users_own_libraries_stay";
     let case = Case::new();
     if is_refused(&case, name, "preload=idle") {
@@ -129,6 +130,7 @@ fn the_users_own_libraries_stay() {
 
 #[test]
 fn a_static_program_is_told() {
+    let _turn = one_at_a_time();
     let name = "a_static_program_is_told";
     let case = Case::new();
     let Some(program) = compiled(&case, "cc", &["-static", "-pthread"]) else {

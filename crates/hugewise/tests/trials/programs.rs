@@ -166,6 +166,7 @@ fn a_condition_can_be_about_programs() {
 
 #[test]
 fn what_cannot_go_with_programs_is_refused() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let refused = |flags: &[&str], why: &str| {
         let both = ["--program", "a=true", "--program", "b=true"];

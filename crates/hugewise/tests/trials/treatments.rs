@@ -109,6 +109,7 @@ fn a_limit_is_a_factor() {
 
 #[test]
 fn exec_runs_under_a_limit_and_removes_its_group() {
+    let _turn = one_at_a_time();
     let name = "exec_runs_under_a_limit_and_removes_its_group";
     if !is_root() || cgroups().is_none() {
         return skip(name, "needs root and a memory cgroup");
@@ -126,6 +127,7 @@ fn exec_runs_under_a_limit_and_removes_its_group() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_would_help() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     for (policy, word) in [
         ("hugetlb=3M:1", "power of two"),
@@ -150,6 +152,7 @@ fn what_cannot_be_is_refused_with_what_would_help() {
 
 #[test]
 fn a_pool_belongs_to_one_server() {
+    let _turn = one_at_a_time();
     let name = "a_pool_belongs_to_one_server";
     if !is_root() || !std::path::Path::new(harness::POOL).exists() {
         return skip(name, "needs root and a hugetlb pool of 2 MiB pages");

@@ -57,6 +57,12 @@ impl PidStat {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
+    /// Returns true if it runs, is ready to run, or waits in the kernel (states R and D).
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        matches!(self.state, 'R' | 'D')
+    }
+
     /// Returns true if it is a kernel thread.
     #[must_use]
     pub fn is_kernel_thread(&self) -> bool {

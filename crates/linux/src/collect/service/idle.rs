@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Attempt, Halt, Server, Step};
 use crate::machine::root::Root;
-use crate::proc::pid_stat::read_thread_stat;
+use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::tree::{read_descendants, read_threads};
 
 /// The pause between two looks.
@@ -44,8 +44,9 @@ impl Attempt<'_> {
 fn is_idle(root: &Root, keeper: u32) -> bool {
     let processes = read_descendants(root, keeper);
     let threads = read_threads(root, &processes);
-    let mut stats = threads.into_iter().map(|it| read_thread_stat(root, it, it));
-    !stats.any(|stat| stat.is_ok_and(|it| matches!(it.state, 'R' | 'D')))
+    !threads
+        .into_iter()
+        .any(|it| read_pid_stat(root, it).is_ok_and(|stat| stat.is_active()))
 }
 
 #[cfg(test)]

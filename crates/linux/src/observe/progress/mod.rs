@@ -121,15 +121,15 @@ impl ProgressWatch {
         self.readings.active += u32::from(has_grown || self.has_active_thread());
     }
 
-    /// Returns true if a thread runs, is ready to run, or waits in the kernel (states R and D).
+    /// Returns true if a thread is active.
     fn has_active_thread(&self) -> bool {
         /// A process with more threads than this is judged by the first ones.
         const MOST: usize = 256;
         let threads = read_threads(&self.root, &self.processes());
-        threads.into_iter().take(MOST).any(|thread| {
-            let stat = read_pid_stat(&self.root, thread);
-            stat.is_ok_and(|stat| matches!(stat.state, 'R' | 'D'))
-        })
+        threads
+            .into_iter()
+            .take(MOST)
+            .any(|thread| read_pid_stat(&self.root, thread).is_ok_and(|stat| stat.is_active()))
     }
 
     /// Ends an interval.

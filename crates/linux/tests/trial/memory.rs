@@ -160,7 +160,7 @@ pub(super) fn sampling_is_cheap_and_right() {
         "touch", "--pages", PAGES, "--huge", "--hold", "1000",
     ]));
     let samples = value(&seen, "samples_total");
-    assert!((2.0..200.0).contains(&samples), "{samples}");
+    assert!((5.0..200.0).contains(&samples), "{samples}");
     let ratio = value(&seen, "sampling_ratio");
     assert!(ratio > 0.0 && ratio < 0.05, "{ratio}");
     let mean = value(&seen, "huge_anon_mean_bytes");
